@@ -1,0 +1,86 @@
+"""The matrix U (or Ū = ΣU): dense columns for the giant component, sparse ones for the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Basis:
+    """U = [dense | sparse], (n, r).
+
+    Eigenvectors of one component are zero on all others. A component that holds more than half of the vertices is
+    cheapest as dense columns (4 bytes an entry, zeros included); smaller ones as sparse columns (8 bytes an entry, no
+    zeros). So at most one component is dense, and U never takes more than twice its non-zeros.
+    """
+
+    dense: NDArray[np.float32]  # (n, d)
+    sparse: sp.csr_array[Any, tuple[int, int]]  # (n, r - d)
+
+    @classmethod
+    def from_dense(cls, dense: Array) -> Basis:
+        """Wrap an (n, r) array."""
+        array = np.asarray(dense, dtype=np.float32)
+        return cls(array, sp.csr_array((len(array), 0), dtype=np.float32))
+
+    @classmethod
+    def from_sparse(cls, matrix: Any) -> Basis:
+        """Wrap an (n, r) sparse matrix."""
+        csr = sp.csr_array(matrix, dtype=np.float32)
+        return cls(np.zeros((csr.shape[0], 0), dtype=np.float32), csr)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, r)."""
+        return len(self.dense), self.dense.shape[1] + self.sparse.shape[1]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return sum(a.nbytes for a in (self.dense, self.sparse.data, self.sparse.indices, self.sparse.indptr))
+
+    @property
+    def nonzeros(self) -> int:
+        """Stored entries: all of the dense part, and the sparse ones."""
+        return int(self.dense.size + self.sparse.nnz)
+
+    def project(self, signals: Any) -> Array:
+        """The graph Fourier transform, Uᵀ y for every row y. signals: (q, n) dense or CSR -> (q, r).
+
+        For a sparse y only its own rows of U are read.
+        """
+        if not sp.issparse(signals):
+            return np.hstack([signals @ self.dense, signals @ self.sparse])
+        touched = np.unique(signals.indices)
+        narrow = signals[:, touched]  # (q, t): t vertices touched by any query
+        return np.hstack([narrow @ self.dense[touched], (narrow @ self.sparse[touched]).toarray()])
+
+    def synthesize(self, coefficients: Array) -> Array:
+        """The inverse transform, U z for every row z. (q, r) -> (q, n)."""
+        d = self.dense.shape[1]
+        out = coefficients[:, :d] @ self.dense.T
+        if self.sparse.nnz:
+            out += (self.sparse @ coefficients[:, d:].T).T
+        return out
+
+    def pool(self, pooling: Any) -> Basis:
+        """Ū = ΣU. pooling: (N, n) sparse."""
+        dense = np.asarray(pooling @ self.dense, dtype=np.float32)
+        return Basis(dense, sp.csr_array(pooling @ self.sparse, dtype=np.float32))
+
+    def row_norms(self) -> NDArray[np.float32]:
+        """η, the l2-norm of every row. (n,)"""
+        square = np.einsum("ij,ij->i", self.dense, self.dense, dtype=np.float64)
+        square += np.asarray(self.sparse.multiply(self.sparse).sum(axis=1)).ravel()
+        return np.sqrt(square).astype(np.float32)
+
+    def toarray(self) -> NDArray[np.float32]:
+        """All of U as one dense array (n, r)."""
+        return np.hstack([self.dense, self.sparse.toarray()])

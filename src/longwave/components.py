@@ -1,0 +1,180 @@
+"""The block diagonal case of §7: one basis from many connected components.
+
+Every component has an eigenvalue 1, so those of thousands of small ones would crowd out the giant. Each component is
+therefore decomposed by itself and given a share of the rank.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from longwave.basis import Basis
+from longwave.spectrum import Exact, Method
+from longwave.spectrum.method import fix_signs
+from longwave.types import COPIED, IN_BASIS, ISOLATED, Graph, Progress, Sparse, Spectrum
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Eigenpairs of one component. vertices: (m,), eigenvalues: (s,) descending, eigenvectors: (m, s)."""
+
+    vertices: NDArray[np.int64]
+    eigenvalues: NDArray[np.float64]
+    eigenvectors: NDArray[np.float32]
+    residuals: NDArray[np.float64]
+    next_eigenvalue: float | None
+
+
+def rank_share(size: int, *, n_vertices: int, rank: int, min_rank: int) -> int:
+    """r_l = max(ρ, ⌈r n_l / n⌉) where n_l > ρ, never more than n_l; all n_l otherwise (§7)."""
+    if size <= min_rank:
+        return size
+    return min(size, max(min_rank, -(-rank * size // n_vertices)))
+
+
+def select_slices(eigenvalues: list[NDArray[np.float64]], *, rank: int, min_rank: int) -> list[int]:
+    """How many leading slices each component keeps (§7).
+
+    Up to ρ of each stay in any case, also if that exceeds r already; then the largest eigenvalues of the entire set
+    complete them to r. Ties go to the larger component.
+    """
+    kept = np.array([min(len(values), min_rank) for values in eigenvalues])
+    spare = rank - int(kept.sum())
+    if spare > 0:
+        rest = [values[count:] for values, count in zip(eigenvalues, kept, strict=True)]
+        owner = np.repeat(np.arange(len(rest)), [len(values) for values in rest])
+        best = np.argsort(-np.concatenate(rest), kind="stable")[:spare]
+        kept += np.bincount(owner[best], minlength=len(rest))
+    return [int(count) for count in kept]
+
+
+def decompose_whole(graph: Graph, method: Method, *, seed: int = 0, progress: Progress | None = None) -> Spectrum:
+    """Stages 1–2 on all of 𝒲 at once, as if it were connected."""
+    return method(graph.normalized, seed=seed, progress=progress)
+
+
+def decompose_giant(graph: Graph, method: Method, *, seed: int = 0, progress: Progress | None = None) -> Spectrum:
+    """The paper's experimental mode (§8.1): the largest component only, x_i = y_i elsewhere.
+
+    For h_α the copy is larger than the exact value by up to 1/(1 − α) (exactly that on isolated vertices), so whatever
+    y touches outside of the giant component comes first.
+    """
+    vertices = np.flatnonzero(graph.labels == 0)
+    part = method(_submatrix(graph.normalized, vertices), seed=seed, progress=progress)
+    block = _block(part, vertices)
+    kinds = np.full(graph.n_vertices, COPIED, dtype=np.uint8)
+    return _merge([block], [len(block.eigenvalues)], kinds)
+
+
+def decompose_blocks(
+    graph: Graph,
+    method: Method,
+    *,
+    min_rank: int = 10,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Spectrum:
+    """Every component by itself (§7). `min_rank` is ρ.
+
+    Isolated vertices have the exact eigenpair (0, e_i), which is implied, not stored. Time that of the method on each
+    component; components up to ρ vertices are solved together, batched by size.
+    """
+    sizes = graph.component_sizes
+    rank = graph.n_vertices if method.rank is None else method.rank
+    order = np.argsort(graph.labels, kind="stable")  # vertices by component
+    members = np.split(order, np.cumsum(sizes)[:-1])
+
+    blocks: list[_Block] = []
+    large = [label for label, size in enumerate(sizes) if size > max(1, min_rank)]
+    for done, label in enumerate(large):
+        share = rank_share(int(sizes[label]), n_vertices=graph.n_vertices, rank=rank, min_rank=min_rank)
+        own = Exact() if method.rank is None else replace(method, rank=share)  # type: ignore[type-var]
+        part = own(_submatrix(graph.normalized, members[label]), seed=seed, progress=progress)
+        blocks.append(_block(part, members[label]))
+        if progress:
+            progress("components", done + 1, len(large))
+    small = [label for label, size in enumerate(sizes) if 1 < size <= min_rank]
+    blocks += _small_blocks(graph.normalized, [members[label] for label in small])
+
+    kept = select_slices([b.eigenvalues for b in blocks], rank=rank, min_rank=min_rank)
+    kinds = np.full(graph.n_vertices, ISOLATED, dtype=np.uint8)
+    return _merge(blocks, kept, kinds)
+
+
+def _submatrix(matrix: Sparse, vertices: NDArray[np.int64]) -> Sparse:
+    if len(vertices) == matrix.shape[0]:
+        return matrix
+    part = sp.csr_array(matrix[vertices][:, vertices])
+    part.sort_indices()
+    return part
+
+
+def _block(part: Spectrum, vertices: NDArray[np.int64]) -> _Block:
+    return _Block(vertices, part.eigenvalues, part.eigenvectors.dense, part.residuals, part.next_eigenvalue)
+
+
+def _small_blocks(matrix: Sparse, members: list[NDArray[np.int64]]) -> list[_Block]:
+    """Exact decompositions of many small components, one LAPACK batch per size."""
+    blocks: list[_Block | None] = [None] * len(members)
+    sizes = np.array([len(m) for m in members], dtype=np.int64)
+    for size in np.unique(sizes):
+        which = np.flatnonzero(sizes == size)
+        vertices = np.array([members[i] for i in which])  # (count, size)
+        rows, columns = np.repeat(vertices, size, axis=1), np.tile(vertices, size)
+        dense = np.asarray(matrix[rows.ravel(), columns.ravel()], dtype=np.float64).reshape(-1, size, size)
+        values, vectors = np.linalg.eigh(dense)
+        values, vectors = values[:, ::-1], vectors[:, :, ::-1]
+        residuals = np.linalg.norm(dense @ vectors - vectors * values[:, None, :], axis=1)
+        for j, i in enumerate(which):
+            eigenvectors = vectors[j].astype(np.float32)
+            fix_signs(eigenvectors)
+            blocks[i] = _Block(vertices[j], values[j], eigenvectors, residuals[j], None)
+    return [block for block in blocks if block is not None]
+
+
+def _merge(blocks: list[_Block], kept: list[int], kinds: NDArray[np.uint8]) -> Spectrum:
+    """One Spectrum from the kept slices of every block. kinds: (n,) what the vertices outside of all blocks are."""
+    n = len(kinds)
+    giant = [i for i, block in enumerate(blocks) if 2 * len(block.vertices) > n]  # none or one: see Basis
+    order = giant + [i for i in range(len(blocks)) if i not in giant]
+    for block in blocks:
+        kinds[block.vertices] = IN_BASIS
+
+    dense = np.zeros((n, kept[giant[0]] if giant else 0), dtype=np.float32)
+    if giant:
+        whole = blocks[giant[0]]
+        dense[whole.vertices] = whole.eigenvectors[:, : kept[giant[0]]]
+    sparse = [(blocks[i], kept[i]) for i in order[len(giant) :]]
+    starts = np.cumsum([0] + [count for _, count in sparse])
+    rows = [np.repeat(block.vertices, count) for block, count in sparse]
+    columns = [np.tile(np.arange(a, a + c), len(b.vertices)) for (b, c), a in zip(sparse, starts, strict=False)]
+    values = [block.eigenvectors[:, :count].ravel() for block, count in sparse]
+    small = sp.csr_array(
+        (_join(values, np.float32), (_join(rows, np.int64), _join(columns, np.int64))), shape=(n, int(starts[-1]))
+    )
+    basis = Basis(dense, small)
+    row_norms = basis.row_norms()
+    row_norms[kinds == ISOLATED] = 1.0  # FSR.exact has η = 1, and the pair (0, e_i) is exact
+
+    left_out = [_next_eigenvalue(block, count) for block, count in zip(blocks, kept, strict=True)]
+    known = [value for value in left_out if value is not None]
+    return Spectrum(
+        eigenvalues=_join([blocks[i].eigenvalues[: kept[i]] for i in order], np.float64),
+        eigenvectors=basis,
+        residuals=_join([blocks[i].residuals[: kept[i]] for i in order], np.float64),
+        row_norms=row_norms,
+        next_eigenvalue=max(known, default=None),
+        kinds=kinds,
+    )
+
+
+def _join(parts: list[NDArray[np.generic]] | list[NDArray[np.float32]] | list[NDArray[np.float64]], dtype: type):  # type: ignore[no-untyped-def]
+    return np.concatenate(parts).astype(dtype, copy=False) if parts else np.zeros(0, dtype=dtype)
+
+
+def _next_eigenvalue(block: _Block, count: int) -> float | None:
+    return float(block.eigenvalues[count]) if count < len(block.eigenvalues) else block.next_eigenvalue

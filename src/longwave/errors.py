@@ -1,0 +1,88 @@
+"""Everything Longwave raises or warns of.
+
+::
+
+    LongwaveError
+    ├── InputError (ValueError)        the data or a parameter is wrong
+    │   └── FilterError                a transfer function cannot be used this way
+    ├── StorageError (OSError)         an index folder cannot be read or written
+    │   ├── NotAnIndexError            the path holds something else, or nothing
+    │   ├── CorruptIndexError          a file is missing, cut short or altered
+    │   ├── NewerIndexError            written by a later version of Longwave
+    │   └── IndexExistsError           refuses to overwrite
+    ├── FileError (OSError)            a file of vectors cannot be read
+    ├── ConvergenceError (RuntimeError)
+    └── MissingExtraError (ImportError)
+
+    LongwaveWarning (UserWarning)
+    ├── DataWarning                    the data are usable, but look again
+    ├── FilterWarning                  the filter does not suit a truncated basis
+    └── ConvergenceWarning             stopped before the accuracy asked for
+
+A message says what was wrong, the value, the allowed range and the remedy, in one line.
+"""
+
+from __future__ import annotations
+
+
+class LongwaveError(Exception):
+    """Root of all errors raised on purpose."""
+
+
+class InputError(LongwaveError, ValueError):
+    """The data or a parameter is wrong."""
+
+
+class FilterError(InputError):
+    """A transfer function cannot be used this way."""
+
+
+class StorageError(LongwaveError, OSError):
+    """An index folder cannot be read or written."""
+
+
+class NotAnIndexError(StorageError):
+    """The path does not hold a Longwave index."""
+
+
+class CorruptIndexError(StorageError):
+    """A file of the index is missing, cut short or altered."""
+
+
+class NewerIndexError(StorageError):
+    """The index was written by a later version of Longwave."""
+
+
+class IndexExistsError(StorageError):
+    """The path is taken; nothing was overwritten."""
+
+
+class FileError(LongwaveError, OSError):
+    """A file of vectors, ids or groups cannot be read."""
+
+
+class ConvergenceError(LongwaveError, RuntimeError):
+    """An iteration failed and no usable answer exists."""
+
+
+class MissingExtraError(LongwaveError, ImportError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs the extra '{extra}'. Install it with: pip install 'longwave[{extra}]'")
+
+
+class LongwaveWarning(UserWarning):
+    """Root of all warnings."""
+
+
+class DataWarning(LongwaveWarning):
+    """The data are usable, but something about them deserves a look."""
+
+
+class FilterWarning(LongwaveWarning):
+    """The filter does not suit a truncated basis."""
+
+
+class ConvergenceWarning(LongwaveWarning):
+    """An iteration stopped before it reached the accuracy asked for."""

@@ -1,0 +1,46 @@
+"""Kernels and what lies outside the graph (§5.4): ψ, Φ, κ̂."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from longwave.errors import FilterError
+from longwave.filters import response
+from longwave.observation import observe
+from longwave.types import Array, Filter, Neighbors, Sparse, Spectrum
+
+
+def psi(neighbors: Neighbors, *, n_vertices: int, gamma: float, normalized: bool = False) -> Sparse:
+    """ψ(z)_i = s(v_i | z), a sparse row over the graph for every unseen vector z. CSR (m, n).
+
+    neighbors: lists of every z. normalized: divide each row by its sum. Then ψ(z)ᵀx is a mean of its neighbours'
+    scores and comparable with x_i of the graph's own items; as printed it counts an item with many near neighbours
+    several times over.
+    """
+    rows = observe(neighbors, np.arange(len(neighbors.ids)), n_vertices=n_vertices, gamma=gamma)
+    if not normalized:
+        return rows
+    total = np.asarray(rows.sum(axis=1)).ravel()
+    scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+    return sp.csr_array(sp.diags_array(scale) @ rows, dtype=np.float32)
+
+
+def embed(spectrum: Spectrum, coordinates: Sparse, filter: Filter) -> Array:
+    """φ̂(z) = Φ ψ(z), Φ = h(Λ)^{1/2} Uᵀ, eq. (11). coordinates: ψ, CSR (m, n) -> (m, r).
+
+    A row e_i gives φ(v_i) of the graph's own vertex i. Needs h ≥ 0 on the kept eigenvalues.
+    """
+    gains = response(filter, spectrum.eigenvalues)
+    if (gains < 0).any():
+        worst = int(gains.argmin())
+        raise FilterError(
+            f"an embedding needs h >= 0 on every kept eigenvalue, but {filter!r} is {gains[worst]:.3g} at "
+            f"{spectrum.eigenvalues[worst]:.3g}; use LowPass or Heat"
+        )
+    return np.asarray(spectrum.eigenvectors.project(coordinates) * np.sqrt(gains), dtype=np.float32)
+
+
+def kernel(spectrum: Spectrum, first: Sparse, second: Sparse, filter: Filter) -> Array:
+    """κ̂(z₁, z₂) = ψ(z₁)ᵀ Φᵀ Φ ψ(z₂), eq. (12). first: (m₁, n), second: (m₂, n) -> (m₁, m₂)."""
+    return np.asarray(embed(spectrum, first, filter) @ embed(spectrum, second, filter).T)

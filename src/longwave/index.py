@@ -1,0 +1,399 @@
+"""`Index`: build, search, save, load. It composes the modules below it and computes nothing itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from longwave import components as blocks
+from longwave import extension, graph, neighbors, observation, storage
+from longwave.basis import Basis
+from longwave.errors import CorruptIndexError, InputError
+from longwave.filters import LowPass
+from longwave.items import Items
+from longwave.pooling import pooling_matrix
+from longwave.ranking import Blend, Euclidean, blend_scores, euclidean_scores
+from longwave.solvers import Solver, Spectral, System
+from longwave.spectrum import Chebyshev, Method, sparsify
+from longwave.types import Array, Filter, Graph, Hits, Progress, Solution, Sparse, Spectrum
+from longwave.vectors import top_k, unit_queries, unit_vectors
+
+COMPONENTS = ("blocks", "giant", "whole")
+# Scores held at a time: 2^25 float64 are 256 MB, and a solver holds a handful of such arrays.
+_SCORE_NUMBERS = 1 << 25
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How an index was built: what was asked for, and what was possible (`k_used`)."""
+
+    k: int
+    k_used: int
+    gamma: float
+    spectrum: str
+    components: str
+    min_rank: int
+    pooling: str
+    sparsity: float | None
+    seed: int
+
+
+@dataclass(frozen=True)
+class Index:
+    """A collection of vectors, its graph and the graph's Fourier basis, ready to be searched along the manifold.
+
+    vectors: (m, d) unit float32; the first n are the vertices of the graph, the others were added by `extend`.
+    items: which item each vector belongs to. extension: ψ of the others, CSR (m − n, n), or None.
+
+    >>> import longwave as lw
+    >>> vectors, query = lw.datasets.arcs()
+    >>> index = lw.Index.build(vectors, k=2, spectrum=lw.Exact())
+    >>> index.search(query, k=4, neighbors=1, solver=lw.Euclidean()).ids
+    array([[0, 6, 1, 7]])
+    >>> index.search(query, k=4, neighbors=1).ids
+    array([[0, 1, 2, 3]])
+    """
+
+    vectors: NDArray[np.float32]
+    graph: Graph
+    spectrum: Spectrum | None
+    items: Items
+    settings: Settings
+    extension: Sparse | None = None
+    pooled: Basis | None = field(default=None, repr=False)
+
+    @classmethod
+    def build(
+        cls,
+        vectors: ArrayLike,
+        *,
+        groups: ArrayLike | None = None,
+        ids: ArrayLike | None = None,
+        k: int = 50,
+        gamma: float = 3.0,
+        spectrum: Method | None = Chebyshev(rank=1000),
+        components: str = "blocks",
+        min_rank: int = 10,
+        pooling: str = "gmp",
+        sparsity: float | None = None,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Index:
+        """Build the graph and its basis: the offline stage.
+
+        vectors: (n, d), any real type and layout. groups: (n,) the item each vector belongs to, for regional search.
+        ids: one int or string per item; row numbers (or the group labels) by default. k: neighbours in the graph, the
+        vector itself not counted. spectrum: `Chebyshev`, `Lanczos`, `Simultaneous`, `Exact`, or None for no basis.
+        components: "blocks" (every component by itself, at least `min_rank` pairs each), "giant" (the largest only,
+        as in the paper's experiments) or "whole". pooling: "gmp" or "sum". sparsity: fraction of the basis's entries to
+        drop. A k above n − 1 and a rank above n are clipped.
+        """
+        _check_build(k=k, gamma=gamma, components=components, min_rank=min_rank, sparsity=sparsity)
+        unit = unit_vectors(vectors)
+        items = Items.make(len(unit), groups=groups, ids=ids)
+        k_used = min(k, len(unit) - 1)
+        lists = neighbors.nearest(unit, unit, k=max(k_used, 1), exclude_self=True, progress=progress)
+        vertex_graph = graph.build(lists, gamma=gamma)
+        basis = _decompose(vertex_graph, spectrum, components, min_rank, seed, progress)
+        if basis is not None and sparsity is not None:
+            basis = sparsify(basis, nonzeros=round((1 - sparsity) * basis.eigenvectors.nonzeros))
+        settings = Settings(k, k_used, gamma, repr(spectrum), components, min_rank, pooling, sparsity, seed)
+        return cls(unit, vertex_graph, basis, items, settings)._with_pooled()
+
+    def search(
+        self,
+        queries: ArrayLike,
+        k: int = 10,
+        *,
+        filter: Filter = LowPass(0.99),
+        neighbors: int = 10,
+        cut: int | None = None,
+        query_groups: ArrayLike | None = None,
+        region_sum: str = "similarities",
+        solver: Solver | Euclidean = Spectral(),
+        blend: float | Blend | None = None,
+    ) -> Hits:
+        """Rank the items along the manifold: the online stage. Returns `Hits`, (queries, min(k, items)).
+
+        queries: (q, d), or one vector (d,). filter: h, any callable; no rebuild. neighbors: vertices that each query
+        vector observes. cut: entries of y kept, all by default. query_groups: the query of each row, 0 … Q−1, for
+        queries of several regions. region_sum: "similarities" as in the paper, "products" as in its published scripts.
+        solver: how h(𝒲)y is evaluated. blend: weight of Euclidean similarity where the basis is thin (FSRw).
+        """
+        _check_at_least_one(k=k, neighbors=neighbors, **({} if cut is None else {"cut": cut}))
+        regions = unit_queries(queries, dimension=self.dimension)
+        query_of = _query_numbers(query_groups, len(regions))
+        mixed = blend if isinstance(blend, Blend) or blend is None else Blend(weight=blend)
+        summed = np.zeros((int(query_of.max()) + 1, self.dimension), dtype=np.float32)
+        np.add.at(summed, query_of, regions)  # Σ_j q_j: similarity is linear in the regions
+        observed = None
+        if not isinstance(solver, Euclidean):
+            observed = self.observe(regions, query_of, neighbors=neighbors, cut=cut, region_sum=region_sum)
+
+        answers: list[Hits] = []
+        step = max(1, _SCORE_NUMBERS // max(self.graph.n_vertices, len(self.items)))
+        for start in range(0, len(summed), step):
+            rows = slice(start, start + step)
+            if observed is None or isinstance(solver, Euclidean):
+                solution = Solution(euclidean_scores(summed[rows], self.vectors, self.item_pooling))
+            else:
+                solution = solver(self.system, sp.csr_array(observed[rows]), filter)
+                if mixed is not None:
+                    solution = replace(solution, scores=self._blended(solution.scores, summed[rows], mixed, filter))
+            places, scores = top_k(solution.scores, k)
+            answers.append(Hits(self.items.ids[places], scores, solution.errors, solution.steps))
+        return _join_hits(answers)
+
+    def observe(
+        self,
+        regions: NDArray[np.float32],
+        query_of: NDArray[np.int64],
+        *,
+        neighbors: int = 10,
+        cut: int | None = None,
+        region_sum: str = "similarities",
+    ) -> Sparse:
+        """The first search: unit query vectors to y, CSR (queries, n)."""
+        return observation.observe(
+            self._lists(regions, neighbors),
+            query_of,
+            n_vertices=self.graph.n_vertices,
+            gamma=self.settings.gamma,
+            cut=cut,
+            region_sum=region_sum,
+        )
+
+    def embed(self, vectors: ArrayLike, *, filter: Filter = LowPass(0.99), neighbors: int = 10) -> Array:
+        """φ̂(z) of unseen vectors (§5.4): points in ℝʳ whose dot product is the manifold kernel κ̂. (m, d) -> (m, r)."""
+        basis = self.system.require_spectrum("embed")
+        return extension.embed(basis, self._psi(unit_queries(vectors, dimension=self.dimension), neighbors), filter)
+
+    def kernel(
+        self, first: ArrayLike, second: ArrayLike, *, filter: Filter = LowPass(0.99), neighbors: int = 10
+    ) -> Array:
+        """κ̂(z₁, z₂), eq. (12), between unseen vectors. (m₁, d), (m₂, d) -> (m₁, m₂)."""
+        one = self.embed(first, filter=filter, neighbors=neighbors)
+        return np.asarray(one @ self.embed(second, filter=filter, neighbors=neighbors).T)
+
+    def extend(
+        self,
+        vectors: ArrayLike,
+        *,
+        groups: ArrayLike | None = None,
+        ids: ArrayLike | None = None,
+        neighbors: int = 10,
+        normalized: bool = True,
+    ) -> Index:
+        """An index that also ranks items outside of the graph, expressed by their neighbours in it (§5.4).
+
+        The score of a new vector z is ψ(z)ᵀx; `normalized` divides ψ by its sum, which puts new and old items on one
+        scale (False: as printed). Nothing is rebuilt: one search per new vector. Rebuild when most items are new.
+        """
+        _check_at_least_one(neighbors=neighbors)
+        unit = unit_vectors(vectors)
+        if unit.shape[1] != self.dimension:
+            raise InputError(f"vectors has {unit.shape[1]} dimensions but the index has {self.dimension}")
+        rows = self._psi(unit, neighbors, normalized=normalized)
+        items = self.items.extend(Items.make(len(unit), groups=groups, ids=ids), default=ids is None and groups is None)
+        stacked = rows if self.extension is None else sp.csr_array(sp.vstack([self.extension, rows]))
+        whole = replace(
+            self, vectors=np.vstack([self.vectors, unit]), items=items, extension=stacked, pooled=None
+        )
+        return whole._with_pooled()
+
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the index folder; it appears complete or not at all. `force` replaces an index that is there."""
+        storage.write(Path(path), {"settings": asdict(self.settings)}, self._arrays(), force=force)
+
+    @classmethod
+    def load(cls, path: str | Path, *, verify: bool = False) -> Index:
+        """Open an index folder, memory-mapped; `verify` reads everything once and compares checksums."""
+        manifest, arrays = storage.read(Path(path), verify=verify)
+        try:
+            return cls._from_arrays(Settings(**manifest["settings"]), arrays)
+        except (KeyError, TypeError, ValueError) as error:
+            raise CorruptIndexError(f"{path} lacks a part: {error!r}; build the index again") from error
+
+    @property
+    def dimension(self) -> int:
+        """Dimensions of a vector."""
+        return int(self.vectors.shape[1])
+
+    @property
+    def ids(self) -> Array:
+        """The id of every item. (N,)"""
+        return self.items.ids
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @cached_property
+    def item_pooling(self) -> Sparse | None:
+        """Σ from all vectors to items, CSR (N, m); None where every vector is an item."""
+        if self.items.item_of is None:
+            return None
+        return pooling_matrix(self.vectors, self.items.item_of, pooling=self.settings.pooling)
+
+    @cached_property
+    def system(self) -> System:
+        """What solvers work on: Σ reaches from the vertices of the graph to all items."""
+        return System(self.graph.normalized, self.spectrum, self._vertex_pooling, self.pooled)
+
+    @cached_property
+    def _vertex_pooling(self) -> Sparse | None:
+        if self.extension is None:
+            return self.item_pooling
+        n = self.graph.n_vertices
+        lift = sp.csr_array(sp.vstack([sp.eye_array(n, dtype=np.float32, format="csr"), self.extension]))
+        return lift if self.item_pooling is None else sp.csr_array(self.item_pooling @ lift)
+
+    @cached_property
+    def row_norms(self) -> Array:
+        """η of every vector; of an added one, the norm of its row ψᵀU. (m,)"""
+        basis = self.system.require_spectrum("blend")
+        if self.extension is None:
+            return basis.row_norms
+        return np.concatenate([basis.row_norms, basis.eigenvectors.pool(self.extension).row_norms()])
+
+    def _with_pooled(self) -> Index:
+        """Compute Ū = ΣU offline, so that a query costs the same for global and regional vectors."""
+        if self.spectrum is None or self._vertex_pooling is None:
+            return self
+        return replace(self, pooled=self.spectrum.eigenvectors.pool(self._vertex_pooling))
+
+    def _blended(self, scores: Array, summed: Array, blend: Blend, filter: Filter) -> Array:
+        return blend_scores(
+            scores, summed, self.vectors, self.item_pooling, self.row_norms, blend=blend, filter=filter
+        )
+
+    def _lists(self, regions: NDArray[np.float32], count: int) -> Any:
+        vertices = self.vectors[: self.graph.n_vertices]
+        return neighbors.nearest(regions, vertices, k=min(count, len(vertices)))
+
+    def _psi(self, regions: NDArray[np.float32], count: int, *, normalized: bool = False) -> Sparse:
+        return extension.psi(
+            self._lists(regions, count),
+            n_vertices=self.graph.n_vertices,
+            gamma=self.settings.gamma,
+            normalized=normalized,
+        )
+
+    def _arrays(self) -> dict[str, Array]:
+        arrays: dict[str, Array] = {"vectors": self.vectors, "ids": self.items.ids}
+        arrays |= {"degrees": self.graph.degrees, "labels": self.graph.labels, **_split("graph", self.graph.normalized)}
+        if self.items.item_of is not None:
+            arrays["item_of"] = self.items.item_of
+        if self.extension is not None:
+            arrays |= _split("extension", self.extension)
+        if self.spectrum is not None:
+            s = self.spectrum
+            following = np.array([] if s.next_eigenvalue is None else [s.next_eigenvalue])
+            arrays |= {"eigenvalues": s.eigenvalues, "residuals": s.residuals, "row_norms": s.row_norms}
+            arrays |= {"kinds": s.kinds, "next_eigenvalue": following}
+            arrays |= {"basis": s.eigenvectors.dense, **_split("basis_sparse", s.eigenvectors.sparse)}
+        if self.pooled is not None:
+            arrays |= {"pooled": self.pooled.dense, **_split("pooled_sparse", self.pooled.sparse)}
+        return arrays
+
+    @classmethod
+    def _from_arrays(cls, settings: Settings, arrays: Mapping[str, Array]) -> Index:
+        spectrum = pooled = None
+        n = len(arrays["labels"])
+        if "basis" in arrays:
+            following = arrays["next_eigenvalue"]
+            rank = len(arrays["eigenvalues"])
+            sparse = _unsplit("basis_sparse", arrays, (n, rank - arrays["basis"].shape[1]))
+            spectrum = Spectrum(
+                eigenvalues=arrays["eigenvalues"],
+                eigenvectors=Basis(arrays["basis"], sparse),
+                residuals=arrays["residuals"],
+                row_norms=arrays["row_norms"],
+                next_eigenvalue=float(following[0]) if len(following) else None,
+                kinds=arrays["kinds"],
+            )
+            if "pooled" in arrays:
+                shape = len(arrays["ids"]), rank - arrays["pooled"].shape[1]
+                pooled = Basis(arrays["pooled"], _unsplit("pooled_sparse", arrays, shape))
+        added = len(arrays["vectors"]) - n
+        return cls(
+            vectors=arrays["vectors"],
+            graph=Graph(_unsplit("graph", arrays, (n, n)), arrays["degrees"], arrays["labels"]),
+            spectrum=spectrum,
+            items=Items(arrays["ids"], arrays.get("item_of")),
+            settings=settings,
+            extension=_unsplit("extension", arrays, (added, n)) if added else None,
+            pooled=pooled,
+        )
+
+
+def _decompose(
+    vertex_graph: Graph,
+    method: Method | None,
+    components: str,
+    min_rank: int,
+    seed: int,
+    progress: Progress | None,
+) -> Spectrum | None:
+    if method is None:
+        return None
+    if components == "blocks":
+        return blocks.decompose_blocks(vertex_graph, method, min_rank=min_rank, seed=seed, progress=progress)
+    decompose = blocks.decompose_giant if components == "giant" else blocks.decompose_whole
+    return decompose(vertex_graph, method, seed=seed, progress=progress)
+
+
+def _check_build(*, k: int, gamma: float, components: str, min_rank: int, sparsity: float | None) -> None:
+    _check_at_least_one(k=k, min_rank=min_rank)
+    if not (gamma > 0 and np.isfinite(gamma)):
+        raise InputError(f"gamma must be above 0 and finite, got {gamma}")
+    if components not in COMPONENTS:
+        raise InputError(f"components must be one of {', '.join(COMPONENTS)}, got '{components}'")
+    if sparsity is not None and not 0 <= sparsity < 1:
+        raise InputError(f"sparsity must be at least 0 and below 1 (the fraction dropped), got {sparsity}")
+
+
+def _check_at_least_one(**counts: int) -> None:
+    for name, value in counts.items():
+        if isinstance(value, bool) or int(value) != value or value < 1:
+            raise InputError(f"{name} must be a whole number of at least 1, got {value}")
+
+
+def _query_numbers(query_groups: ArrayLike | None, n_regions: int) -> NDArray[np.int64]:
+    """The query of each region, checked: whole numbers 0 … Q−1, all present. (m,)"""
+    if query_groups is None:
+        return np.arange(n_regions)
+    numbers = np.asarray(query_groups)
+    if numbers.shape != (n_regions,):
+        raise InputError(f"query_groups must have one entry per query row, {n_regions}, got shape {numbers.shape}")
+    if numbers.dtype.kind not in "iu" or numbers.min() < 0:
+        raise InputError("query_groups must be whole numbers from 0: the query that each row belongs to")
+    missing = np.flatnonzero(np.bincount(numbers) == 0)
+    if missing.size:
+        raise InputError(f"query_groups has no row for query {missing[0]}; number the queries 0, 1, 2, ...")
+    return numbers.astype(np.int64)
+
+
+def _join_hits(parts: list[Hits]) -> Hits:
+    if len(parts) == 1:
+        return parts[0]
+    columns = {
+        name: None if getattr(parts[0], name) is None else np.concatenate([getattr(p, name) for p in parts])
+        for name in ("ids", "scores", "errors", "steps")
+    }
+    return Hits(**columns)  # type: ignore[arg-type]
+
+
+def _split(name: str, matrix: Sparse) -> dict[str, Array]:
+    return {f"{name}_data": matrix.data, f"{name}_indices": matrix.indices, f"{name}_indptr": matrix.indptr}
+
+
+def _unsplit(name: str, arrays: Mapping[str, Array], shape: tuple[int, int]) -> Sparse:
+    parts = tuple(arrays[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
+    return sp.csr_array(parts, shape=shape, copy=False)

@@ -1,0 +1,70 @@
+"""Items: what is searched. A vector is an item of its own, or one of several regions of one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from longwave.errors import InputError
+from longwave.types import Array
+
+
+@dataclass(frozen=True)
+class Items:
+    """ids: (N,) of ints or strings, distinct. item_of: (m,) item number of each vector; None where it is its own."""
+
+    ids: Array
+    item_of: NDArray[np.int64] | None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @classmethod
+    def make(cls, n_vectors: int, *, groups: ArrayLike | None, ids: ArrayLike | None) -> Items:
+        """From what a user gives: a group label per vector, an id per item (in ascending order of the labels)."""
+        if groups is None:
+            labels, item_of = np.arange(n_vectors), None
+        else:
+            given = _labels(groups, "groups")
+            if len(given) != n_vectors:
+                raise InputError(f"groups must have one entry per vector, {n_vectors}, got {len(given)}")
+            labels, item_of = np.unique(given, return_inverse=True)
+        if ids is None:
+            return cls(labels, item_of)
+        names = _labels(ids, "ids")
+        if len(names) != len(labels):
+            what = "vector" if groups is None else "distinct group"
+            raise InputError(f"ids must have one entry per {what}, {len(labels)}, got {len(names)}")
+        return cls(_distinct(names), item_of)
+
+    def extend(self, others: Items, *, default: bool) -> Items:
+        """These items, then the others. default: the others have no ids of their own; numbers go on after the last."""
+        fresh = others.ids
+        if default:
+            if self.ids.dtype.kind not in "iu":
+                raise InputError("this index has ids of its own; give ids for the new items too")
+            fresh = fresh + int(self.ids.max()) + 1
+        elif fresh.dtype.kind != self.ids.dtype.kind:
+            raise InputError(f"ids must be of the kind the index has, {self.ids.dtype}, got {fresh.dtype}")
+        ids = _distinct(np.concatenate([self.ids, fresh]))
+        if self.item_of is None and others.item_of is None:
+            return Items(ids, None)
+        first = np.arange(len(self.ids)) if self.item_of is None else self.item_of
+        second = np.arange(len(others.ids)) if others.item_of is None else others.item_of
+        return Items(ids, np.concatenate([first, second + len(self.ids)]))
+
+
+def _labels(labels: ArrayLike, name: str) -> Array:
+    array = np.asarray(labels)
+    if array.ndim != 1 or array.dtype.kind not in "iuU":
+        raise InputError(f"{name} must be a flat list of ints or of strings, got shape {array.shape}, {array.dtype}")
+    return array.astype(np.int64) if array.dtype.kind in "iu" else array
+
+
+def _distinct(ids: Array) -> Array:
+    values, counts = np.unique(ids, return_counts=True)
+    if (counts > 1).any():
+        raise InputError(f"ids must be distinct, but {values[counts > 1][0]!r} occurs {counts.max()} times")
+    return ids

@@ -1,0 +1,94 @@
+"""From scores to hits: the blend with Euclidean similarity (FSRw, §7), and Euclidean search itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longwave.errors import FilterError, InputError
+from longwave.filters import response
+from longwave.types import Array, Filter, Sparse
+
+SCALES = ("peak", "impulse", "printed")
+
+
+@dataclass(frozen=True)
+class Blend:
+    """FSRw: x'_i = x_i + weight · c · (1 − η_i) v_iᵀ q (§7).
+
+    Where the basis represents a vertex badly (η small), Euclidean similarity steps in. The two terms have no
+    common unit, so the scale c is a choice:
+
+    - ``peak`` (default): c = max x / max vᵀq, per query; defined for every h.
+    - ``impulse``: c = h(0), what the filter leaves of an impulse on an isolated vertex; needs h(0) > 0.
+    - ``printed``: c = 1, the paper's formula. For h_α as printed, x is of the order of 1 − α, and the
+      Euclidean term rules.
+
+    everywhere: drop the factor 1 − η_i, a plain sum of both searches; it helps where the graph is not to be trusted,
+    as with texts.
+    """
+
+    weight: float = 1.0
+    scale: str = "peak"
+    everywhere: bool = False
+
+    def __post_init__(self) -> None:
+        if not (self.weight >= 0 and np.isfinite(self.weight)):
+            raise InputError(f"blend weight must be at least 0 and finite, got {self.weight}")
+        if self.scale not in SCALES:
+            raise InputError(f"blend scale must be one of {', '.join(SCALES)}, got '{self.scale}'")
+
+
+@dataclass(frozen=True)
+class Euclidean:
+    """Plain nearest neighbours: dot product of unit vectors, summed over query regions, pooled like x.
+
+    Given as a solver, it ranks without the graph; the baseline of every comparison. Time O(n d) per query.
+    """
+
+
+def euclidean_scores(queries: Array, vectors: Array, pooling: Sparse | None, weights: Array | None = None) -> Array:
+    """s = Σ (w ∘ V q): pooled similarity of every item. queries: (q, d), regions of a query summed -> (q, N).
+
+    weights: (n,) of every vector before pooling; None for 1.
+    """
+    products = queries @ vectors.T  # (q, n)
+    if weights is not None:
+        products *= weights
+    return products if pooling is None else np.asarray(products @ pooling.T)
+
+
+def blend_scale(blend: Blend, filter: Filter, scores: Array, similarities: Array) -> NDArray[np.float32]:
+    """The c of `Blend`, one per query. scores, similarities: (q, N) -> (q, 1)."""
+    if blend.scale == "printed":
+        scale = np.ones(len(scores))
+    elif blend.scale == "impulse":
+        at_zero = float(response(filter, np.zeros(1))[0])
+        if at_zero <= 0:
+            raise FilterError(f"blend scale 'impulse' needs h(0) > 0, {filter!r} has {at_zero}; use scale 'peak'")
+        scale = np.full(len(scores), at_zero)
+    else:
+        x, s = scores.max(axis=1), similarities.max(axis=1)
+        # Where nothing was reached (x = 0) any scale ranks by similarity alone; where nothing is similar, none matters.
+        scale = np.divide(x, s, out=np.ones_like(x), where=(x > 0) & (s > 0))
+    return np.asarray(scale, dtype=np.float32)[:, None]
+
+
+def blend_scores(
+    scores: Array,
+    queries: Array,
+    vectors: Array,
+    pooling: Sparse | None,
+    row_norms: Array,
+    *,
+    blend: Blend,
+    filter: Filter,
+) -> Array:
+    """x' = x + weight · c · Σ((1 − η) ∘ V q). scores: (q, N); queries: (q, d), regions summed; row_norms: (n,)."""
+    similarities = euclidean_scores(queries, vectors, pooling)
+    scale = blend_scale(blend, filter, scores, similarities)
+    if not blend.everywhere:
+        similarities = euclidean_scores(queries, vectors, pooling, 1 - row_norms)
+    return np.asarray(scores + blend.weight * scale * similarities)

@@ -1,0 +1,141 @@
+"""Conjugate gradients on 𝓛_α x = y, eq. (1): plain (the method the paper replaced) and hybrid (with the basis)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longwave.errors import ConvergenceWarning, InputError
+from longwave.filters import LowPass, response
+from longwave.solvers.system import System, require_lowpass
+from longwave.spectrum.blocks import multiply
+from longwave.types import Array, Filter, Solution, Sparse
+
+
+@dataclass(frozen=True)
+class ConjugateGradient:
+    """Solve 𝓛_α x = y, 𝓛_α = (I − α𝒲)/(1 − α), on the graph itself; needs no basis. `LowPass` only.
+
+    tolerance: stop when ‖y − 𝓛_α x‖ ≤ tolerance · ‖x‖, which bounds the relative error, since λ_min(𝓛_α) = 1.
+    Choose it as the exact answer, or for a graph too large for a basis. Time O(nnz) per step and query; the steps grow
+    like √((1 + α)/(1 − α)).
+    """
+
+    tolerance: float = 1e-6
+    iterations: int = 1000
+
+    def __post_init__(self) -> None:
+        _check(self.tolerance, self.iterations)
+
+    def __call__(self, system: System, observation: Sparse, filter: Filter) -> Solution:
+        """observation: CSR (q, n) -> scores (q, N)."""
+        alpha = require_lowpass(filter, "ConjugateGradient")
+        return _solve(system, observation, alpha, lambda r: r, self.tolerance, self.iterations)
+
+
+@dataclass(frozen=True)
+class Hybrid:
+    """The spectral answer, corrected by conjugate gradients until it is as exact as asked. `LowPass` only.
+
+    The spectral operator with the complement, M = U (h(Λ) − h(0)) Uᵀ + h(0) I, is the preconditioner: for exact
+    eigenpairs it removes the kept part of the spectrum, and the condition number falls from
+    (1 − αλ_min)/(1 − α) to (1 − αλ_min)/(1 − αλ_{r+1}). The residual is that of the true system, so approximate
+    eigenpairs cost steps, never accuracy. Choose it for an exact ranking from a basis of low rank.
+    Time O(nnz + n r) per step and query.
+    """
+
+    tolerance: float = 1e-3
+    iterations: int = 200
+
+    def __post_init__(self) -> None:
+        _check(self.tolerance, self.iterations)
+
+    def __call__(self, system: System, observation: Sparse, filter: Filter) -> Solution:
+        """observation: CSR (q, n) -> scores (q, N)."""
+        alpha = require_lowpass(filter, "Hybrid")
+        spectrum = system.require_spectrum("Hybrid")
+        at_zero = 1 - alpha
+        gains = response(LowPass(alpha), spectrum.eigenvalues) - at_zero
+
+        def precondition(r: Array) -> Array:  # (n, q) -> (n, q)
+            waves = spectrum.eigenvectors.project(r.T.astype(np.float32))
+            return spectrum.eigenvectors.synthesize(waves * gains.astype(np.float32)).T + at_zero * r
+
+        return _solve(system, observation, alpha, precondition, self.tolerance, self.iterations)
+
+
+def _check(tolerance: float, iterations: int) -> None:
+    if not tolerance >= 0:
+        raise InputError(f"tolerance must be at least 0, got {tolerance}")
+    if iterations < 1:
+        raise InputError(f"iterations must be at least 1, got {iterations}")
+
+
+def _solve(
+    system: System,
+    observation: Sparse,
+    alpha: float,
+    precondition: Callable[[Array], Array],
+    tolerance: float,
+    iterations: int,
+) -> Solution:
+    def laplacian(x: Array) -> Array:  # 𝓛_α x
+        return (x - alpha * multiply(system.normalized, x)) / (1 - alpha)
+
+    y = observation.toarray().T.astype(np.float64)  # (n, q)
+    x, errors, steps = preconditioned(laplacian, y, precondition, tolerance, iterations)
+    late = int((errors > tolerance).sum())
+    if late and tolerance > 0:
+        warnings.warn(
+            f"{late} of {len(errors)} queries stopped after {iterations} iterations at a relative error of up to "
+            f"{errors.max():.1e}, not {tolerance:.1e}; raise iterations, or the rank of the basis",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return Solution(system.pool(x.T), errors=errors, steps=steps)
+
+
+def preconditioned(
+    apply: Callable[[Array], Array],
+    y: NDArray[np.float64],
+    precondition: Callable[[Array], Array],
+    tolerance: float,
+    iterations: int,
+) -> tuple[Array, NDArray[np.float64], NDArray[np.int64]]:
+    """Preconditioned conjugate gradients for A x = y, one column per query, from x = M y.
+
+    A column stops when ‖r‖ ≤ tolerance · ‖x‖. Returns x (n, q), ‖r‖ / ‖x‖ and the steps taken (q,). Columns that
+    are done leave the work.
+    """
+    x = precondition(y)
+    r = y - apply(x)
+    z = precondition(r)
+    p = z.copy()
+    rz = np.einsum("ij,ij->j", r, z)
+    errors, steps = _relative(r, x), np.zeros(y.shape[1], dtype=np.int64)
+    active = np.flatnonzero((errors > tolerance) & (rz > 0))
+    for _ in range(iterations):
+        if not active.size:
+            break
+        step = apply(p[:, active])
+        curvature = np.einsum("ij,ij->j", p[:, active], step)
+        length = rz[active] / curvature
+        x[:, active] += length * p[:, active]
+        r[:, active] -= length * step
+        steps[active] += 1
+        errors[active] = _relative(r[:, active], x[:, active])
+        z = precondition(r[:, active])
+        rz_next = np.einsum("ij,ij->j", r[:, active], z)
+        p[:, active] = z + (rz_next / rz[active]) * p[:, active]
+        rz[active] = rz_next
+        active = active[(errors[active] > tolerance) & (rz_next > 0)]
+    return x, errors, steps
+
+
+def _relative(residual: Array, x: Array) -> NDArray[np.float64]:
+    size = np.linalg.norm(x, axis=0)
+    return np.asarray(np.linalg.norm(residual, axis=0) / np.where(size > 0, size, 1.0), dtype=np.float64)

@@ -1,0 +1,20 @@
+"""The Fourier basis of the graph (§3.1): four ways to compute it, and its sparse form.
+
+======================  ==========================================
+paper                   here
+======================  ==========================================
+FSR.exact               ``Exact()``
+FSR.rank-r              ``Exact(rank)`` or ``Lanczos(rank)``
+FSR.approx              ``Simultaneous(rank)`` as printed, ``Chebyshev(rank)`` accurate
+FSR.sparse              either, then ``sparsify``
+======================  ==========================================
+"""
+
+from longwave.spectrum.chebyshev import Chebyshev
+from longwave.spectrum.exact import Exact
+from longwave.spectrum.lanczos import Lanczos
+from longwave.spectrum.method import Method
+from longwave.spectrum.simultaneous import Simultaneous
+from longwave.spectrum.sparsify import sparsify
+
+__all__ = ["Chebyshev", "Exact", "Lanczos", "Method", "Simultaneous", "sparsify"]

@@ -1,0 +1,53 @@
+"""The density of states: how many eigenvalues lie above a value, without computing them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from longwave.spectrum.blocks import multiply
+from longwave.types import Sparse
+
+
+@dataclass(frozen=True)
+class Density:
+    """Weighted points that stand for all n eigenvalues. values: (m,) descending; weights: (m,), sum n."""
+
+    values: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+    def eigenvalue(self, position: float) -> float:
+        """The value with about `position` eigenvalues above it: an estimate of λ_position."""
+        above = np.cumsum(self.weights) - self.weights / 2
+        return float(np.interp(position, above, self.values))
+
+
+def density_of_states(matrix: Sparse, *, seed: int = 0, probes: int = 16, steps: int = 60) -> Density:
+    """Stochastic Lanczos quadrature: `probes` random vectors, `steps` products each, all at once.
+
+    Every probe gives a Gauss rule for its own spectral measure; their mean is the density. With 16 × 60 the count above
+    a value is right to a few per cent from some tens of eigenvalues on. Time O(probes · steps · nnz).
+    """
+    n = matrix.shape[0]
+    steps = min(steps, n)
+    current = np.random.default_rng(seed).choice([-1.0, 1.0], size=(n, probes)) / np.sqrt(n)
+    previous = np.zeros_like(current)
+    alphas, betas = np.zeros((steps, probes)), np.zeros((steps, probes))
+    for j in range(steps):
+        product = multiply(matrix, current)
+        alphas[j] = np.einsum("ij,ij->j", current, product)
+        product -= alphas[j] * current + (betas[j - 1] * previous if j else 0)
+        betas[j] = np.linalg.norm(product, axis=0)
+        previous = current
+        current = product / np.where(betas[j] > 1e-10, betas[j], np.inf)  # an exhausted probe goes on with zeros
+    values, weights = [], []
+    for probe in range(probes):
+        nodes, vectors = scipy.linalg.eigh_tridiagonal(alphas[:, probe], betas[:-1, probe])
+        values.append(nodes)
+        weights.append(n / probes * vectors[0] ** 2)
+    all_values, all_weights = np.concatenate(values), np.concatenate(weights)
+    order = np.argsort(-all_values)
+    return Density(all_values[order], all_weights[order])

@@ -1,0 +1,60 @@
+"""What the methods share: their signature, and how raw eigenpairs become a `Spectrum`."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longwave.basis import Basis
+from longwave.errors import InputError
+from longwave.spectrum.blocks import residuals
+from longwave.types import IN_BASIS, Array, Progress, Sparse, Spectrum
+
+
+class Method(Protocol):
+    """A way to compute a (partial) basis: call it with a symmetric matrix, get a `Spectrum`."""
+
+    @property
+    def rank(self) -> int | None:
+        """How many eigenpairs are wanted; None for all."""
+
+    def __call__(self, matrix: Sparse, *, seed: int = 0, progress: Progress | None = None) -> Spectrum:
+        """Decompose A ≈ U Λ Uᵀ, largest algebraic eigenvalues first."""
+
+
+def check_rank(rank: int | None) -> None:
+    """A rank is a whole number of at least 1, or None for all."""
+    if rank is not None and (rank < 1 or int(rank) != rank):
+        raise InputError(f"rank must be a whole number of at least 1, got {rank}; use Exact() for all eigenpairs")
+
+
+def fix_signs(eigenvectors: Array) -> None:
+    """Make the entry of largest magnitude of every column positive, in place: the same basis in every run."""
+    peaks = np.abs(eigenvectors).argmax(axis=0)
+    signs = np.sign(eigenvectors[peaks, np.arange(eigenvectors.shape[1])])
+    signs[signs == 0] = 1
+    eigenvectors *= signs.astype(eigenvectors.dtype)
+
+
+def as_spectrum(
+    matrix: Sparse,
+    eigenvalues: Array,
+    eigenvectors: Array,
+    *,
+    next_eigenvalue: float | None,
+    known_residuals: NDArray[np.float64] | None = None,
+) -> Spectrum:
+    """Fix signs, measure residuals and row norms η. eigenvalues: (r,) descending; eigenvectors: (n, r)."""
+    fix_signs(eigenvectors)
+    basis = Basis.from_dense(eigenvectors)
+    measured = residuals(matrix, basis.dense, eigenvalues) if known_residuals is None else known_residuals
+    return Spectrum(
+        eigenvalues=np.asarray(eigenvalues, dtype=np.float64),
+        eigenvectors=basis,
+        residuals=measured,
+        row_norms=basis.row_norms(),
+        next_eigenvalue=next_eigenvalue,
+        kinds=np.full(len(eigenvectors), IN_BASIS, dtype=np.uint8),
+    )

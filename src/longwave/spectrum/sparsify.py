@@ -1,0 +1,42 @@
+"""FSR.sparse: stage 3 of §3.1, U with its τ largest entries only."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from longwave.basis import Basis
+from longwave.types import Spectrum
+from longwave.vectors import row_blocks
+
+
+def sparsify(spectrum: Spectrum, *, nonzeros: int) -> Spectrum:
+    """Keep the τ = `nonzeros` entries of largest magnitude of the whole of U, drop the rest.
+
+    Row norms η stay those of the full U. Choose it to save memory: most vectors live on few manifolds. Time O(n r),
+    memory that of the magnitudes once more.
+    """
+    basis = spectrum.eigenvectors
+    if nonzeros >= basis.nonzeros:
+        return spectrum
+    magnitudes = np.concatenate([np.abs(basis.dense).ravel(), np.abs(basis.sparse.data)])
+    magnitudes.partition(len(magnitudes) - nonzeros)
+    threshold = magnitudes[len(magnitudes) - nonzeros] if nonzeros else np.inf
+    strictly_above = int(np.count_nonzero(magnitudes > threshold))
+    del magnitudes
+    ties_left = nonzeros - strictly_above  # of the entries equal to the threshold, the first in row order stay
+
+    parts = []
+    for rows in row_blocks(*basis.shape, numbers=1 << 24):
+        whole = sp.csr_array(sp.hstack([sp.csr_array(basis.dense[rows]), basis.sparse[rows]]))
+        size = np.abs(whole.data)
+        tied = np.flatnonzero(size == threshold)
+        keep = size > threshold
+        keep[tied[:ties_left]] = True
+        ties_left -= min(ties_left, len(tied))
+        whole.data[~keep] = 0
+        whole.eliminate_zeros()
+        parts.append(whole)
+    return replace(spectrum, eigenvectors=Basis.from_sparse(sp.vstack(parts)))

@@ -1,0 +1,215 @@
+"""The index folder: `manifest.json` and one `.npy` per array. It appears complete or not at all; no pickle.
+
+::
+
+    flowers.longwave/
+        manifest.json       format, version, settings, and shape, type, size and checksum of every array
+        vectors.npy ...     opened as memory maps
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import uuid
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from longwave.errors import (
+    CorruptIndexError,
+    IndexExistsError,
+    NewerIndexError,
+    NotAnIndexError,
+    StorageError,
+)
+from longwave.types import Array
+
+FORMAT = "longwave index"
+FORMAT_VERSION = 1
+MANIFEST = "manifest.json"
+
+
+def check_target(path: Path, *, force: bool) -> None:
+    """Raise before any work if the path cannot take an index; `force` allows an existing index, nothing else."""
+    if not path.parent.is_dir():
+        raise StorageError(f"cannot write {path}: there is no folder {path.parent}; create it first")
+    if not path.exists() and not path.is_symlink():
+        return
+    if not force:
+        raise IndexExistsError(f"{path} exists; choose another path, or overwrite it with force (--force)")
+    if not is_index(path):
+        raise IndexExistsError(f"{path} exists and is not a Longwave index, so it is not overwritten; remove it by hand")
+
+
+def is_index(path: Path) -> bool:
+    """Whether the path is a folder with a manifest of ours, readable or not."""
+    try:
+        return bool(json.loads((path / MANIFEST).read_text("utf-8")).get("format") == FORMAT)
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def write(path: Path, settings: Mapping[str, Any], arrays: Mapping[str, Array], *, force: bool = False) -> None:
+    """Write a folder beside the target, then rename it into place.
+
+    Killed at any moment, the target is the old one, the new one or absent, never half. A full disk is an error that
+    says how much is needed, and leaves nothing behind.
+    """
+    check_target(path, force=force)
+    _remove_stale(path)
+    needed = sum(array.nbytes for array in arrays.values())
+    free = shutil.disk_usage(path.parent).free
+    if needed > free:
+        raise StorageError(_no_space(path, needed, free))
+    partial = path.parent / f".{path.name}.partial-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    try:
+        partial.mkdir()
+        entries = {name: _write_array(partial / f"{name}.npy", array) for name, array in arrays.items()}
+        manifest = {"format": FORMAT, "format_version": FORMAT_VERSION, **settings, "arrays": entries}
+        _write_synced(partial / MANIFEST, json.dumps(manifest, indent=1).encode())
+        _sync_folder(partial)
+        _swap(partial, path)
+    except OSError as error:
+        if isinstance(error, StorageError):
+            raise
+        if error.errno == errno.ENOSPC:
+            raise StorageError(_no_space(path, needed, shutil.disk_usage(path.parent).free)) from error
+        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def read(path: Path, *, verify: bool = False) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Open a folder: the manifest, and every array as a read-only memory map.
+
+    Presence, size, shape and type of every file are checked; with `verify` also the checksums, which reads it all.
+    """
+    manifest = _read_manifest(path)
+    arrays = {name: _open_array(path, name, entry) for name, entry in manifest["arrays"].items()}
+    if verify:
+        for name, entry in manifest["arrays"].items():
+            if _checksum(path / f"{name}.npy") != entry["crc32"]:
+                raise CorruptIndexError(f"{path / name}.npy was altered: its checksum differs; build the index again")
+    return manifest, arrays
+
+
+def _write_array(path: Path, array: Array) -> dict[str, Any]:
+    with path.open("wb") as file:
+        np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+        file.flush()
+        os.fsync(file.fileno())
+    return {
+        "shape": list(array.shape),
+        "dtype": array.dtype.str,
+        "bytes": path.stat().st_size,
+        "crc32": _checksum(path),
+    }
+
+
+def _write_synced(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _swap(partial: Path, path: Path) -> None:
+    """Rename the finished folder into place; an old index steps aside first and is removed last."""
+    old = path.parent / f".{path.name}.partial-{os.getpid()}-old"
+    if path.exists():
+        path.rename(old)
+    try:
+        partial.rename(path)
+    except OSError:
+        if old.exists():
+            old.rename(path)
+        raise
+    _sync_folder(path.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _remove_stale(path: Path) -> None:
+    """Remove what a killed process left beside the target; bring back an old index that had stepped aside."""
+    for stale in path.parent.glob(f".{path.name}.partial-*"):
+        owner = int(stale.name.split(".partial-")[1].split("-")[0])
+        if owner != os.getpid() and Path(f"/proc/{owner}").exists():
+            continue
+        if stale.name.endswith("-old") and not path.exists():
+            stale.rename(path)
+        else:
+            shutil.rmtree(stale, ignore_errors=True)
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        raise NotAnIndexError(f"{path} does not exist; create an index with: longwave build VECTORS -o {path}")
+    if not path.is_dir():
+        raise NotAnIndexError(f"{path} is a file; a Longwave index is a folder with {MANIFEST}")
+    try:
+        text = (path / MANIFEST).read_text("utf-8")
+    except FileNotFoundError:
+        raise NotAnIndexError(f"{path} is not a Longwave index: it has no {MANIFEST}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise CorruptIndexError(f"{path / MANIFEST} cannot be read: {error}") from error
+    try:
+        manifest = json.loads(text)
+    except ValueError:
+        raise CorruptIndexError(f"{path / MANIFEST} is cut short or altered; build the index again") from None
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise NotAnIndexError(f"{path} is not a Longwave index: its {MANIFEST} is of another program")
+    version = manifest.get("format_version")
+    if not isinstance(version, int) or not isinstance(manifest.get("arrays"), dict):
+        raise CorruptIndexError(f"{path / MANIFEST} lacks its version or its list of arrays; build the index again")
+    if version > FORMAT_VERSION:
+        raise NewerIndexError(
+            f"{path} has format version {version}, this Longwave reads up to {FORMAT_VERSION}; "
+            "upgrade with: pip install -U longwave"
+        )
+    return manifest
+
+
+def _open_array(path: Path, name: str, entry: Mapping[str, Any]) -> Array:
+    file = path / f"{name}.npy"
+    if not file.is_file():
+        raise CorruptIndexError(f"{path} lacks {file.name}; copy the whole folder, or build the index again")
+    size = file.stat().st_size
+    if size != entry.get("bytes"):
+        raise CorruptIndexError(
+            f"{file} has {size:,} bytes instead of {entry.get('bytes'):,}; copy it again, or build the index again"
+        )
+    try:
+        array = np.load(file, mmap_mode="r", allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise CorruptIndexError(f"{file} is not a readable array: {error}; build the index again") from error
+    if list(array.shape) != entry.get("shape") or array.dtype.str != entry.get("dtype"):
+        raise CorruptIndexError(f"{file} does not have the shape or type its manifest states; build the index again")
+    return np.asarray(array)
+
+
+def _checksum(path: Path) -> int:
+    value = 0
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 22):
+            value = zlib.crc32(chunk, value)
+    return value
+
+
+def _no_space(path: Path, needed: int, free: int) -> str:
+    return (
+        f"not enough space to write {path}: {needed / 2**20:,.0f} MiB needed, {free / 2**20:,.0f} MiB free; "
+        "free some, or write elsewhere"
+    )
