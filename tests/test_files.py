@@ -140,9 +140,7 @@ def test_mat_doubles_stored_as_bytes_are_doubles_again(tmp_path):
     path = tmp_path / "x.mat"
     scipy.io.savemat(path, {"x": np.array([[1, 2], [3, 4]], dtype=np.uint8)})
     content = path.read_bytes()
-    flags = content.index(
-        struct.pack("<III", 6, 8, 9)
-    )  # the element of array flags: class 9 is uint8, 6 double
+    flags = content.index(struct.pack("<III", 6, 8, 9))  # the element of array flags: class 9 is uint8, 6 double
     path.write_bytes(content[: flags + 8] + struct.pack("<I", 6) + content[flags + 12 :])
     assert scipy.io.loadmat(path)["x"].dtype == np.uint8
     same(read_vectors(path), np.array([[1.0, 3.0], [2.0, 4.0]]).T)
@@ -433,9 +431,7 @@ def test_other_errors_of_labels(tmp_path):
     write_vecs(tmp_path / "y.fvecs", X)
     refused(tmp_path / "y.fvecs", "unknown suffix", ".json", ".txt", read=read_labels)
     np.savez(tmp_path / "y.npz", x=X)
-    refused(
-        tmp_path / "y.npz", "no 1-D arrays of integers or text", "x (9 × 4", "pass the name", read=read_labels
-    )
+    refused(tmp_path / "y.npz", "no 1-D arrays of integers or text", "x (9 × 4", "pass the name", read=read_labels)
 
 
 # ---------------------------------------------------------------- errors
@@ -479,9 +475,7 @@ def write_any(path: Path) -> Path:
     elif suffix in {".fvecs", ".bvecs", ".ivecs"}:
         write_vecs(path, X)
     elif suffix == ".mat":
-        scipy.io.savemat(
-            path, {"x": X}, do_compression="zip" in path.stem, format="4" if "v4" in path.stem else "5"
-        )
+        scipy.io.savemat(path, {"x": X}, do_compression="zip" in path.stem, format="4" if "v4" in path.stem else "5")
     elif suffix == ".parquet":
         write_parquet(path, {"x": X.tolist()})
     elif suffix == ".safetensors":
@@ -511,9 +505,7 @@ def test_truncated_mat_v73(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", BINARY)
-@pytest.mark.parametrize(
-    "content", [b"<!DOCTYPE html><html>Not found</html>" * 30, b"\xff" * 999, bytes(999)]
-)
+@pytest.mark.parametrize("content", [b"<!DOCTYPE html><html>Not found</html>" * 30, b"\xff" * 999, bytes(999)])
 def test_files_of_another_format(tmp_path, suffix, content):
     write_any(tmp_path / f"x{suffix}")  # skips where the library is missing
     path = tmp_path / f"x{suffix}"
@@ -525,9 +517,7 @@ def test_files_of_another_format(tmp_path, suffix, content):
 def test_altered_files(tmp_path, name):
     path = write_any(tmp_path / name)
     content = bytearray(path.read_bytes())
-    middle = (
-        20 if name == "x.npy" else len(content) // 2
-    )  # the data of .npy have no checksum, its header a form
+    middle = 20 if name == "x.npy" else len(content) // 2  # the data of .npy have no checksum, its header a form
     content[middle : middle + 4] = bytes(byte ^ 0x5A for byte in content[middle : middle + 4])
     path.write_bytes(content)
     refused(path, f"cannot be read as {path.suffix}", AGAIN)
@@ -591,9 +581,7 @@ def test_npy_of_every_header_version(tmp_path):
 def test_mat_types_that_are_no_vectors(tmp_path):
     path = tmp_path / "x.mat"
     sparse = scipy.sparse.csc_array(np.eye(3))
-    scipy.io.savemat(
-        path, {"c": X * 1j, "s": sparse, "t": "hi", "b": X > 0, "e": np.array([1, "a"], dtype=object)}
-    )
+    scipy.io.savemat(path, {"c": X * 1j, "s": sparse, "t": "hi", "b": X > 0, "e": np.array([1, "a"], dtype=object)})
     for name, kind in {"c": "complex", "s": "sparse", "t": "char", "b": "logical", "e": "cell"}.items():
         refused(path, kind, "real numbers", "convert", name=name)
 
@@ -656,9 +644,7 @@ def test_csv_errors_name_the_line(tmp_path, content, words):
     refused(tmp_path / "x.csv", *words)
 
 
-@pytest.mark.parametrize(
-    ("name", "read"), [("x.csv", read_vectors), ("y.txt", read_labels), ("y.json", read_labels)]
-)
+@pytest.mark.parametrize(("name", "read"), [("x.csv", read_vectors), ("y.txt", read_labels), ("y.json", read_labels)])
 def test_text_must_be_utf8(tmp_path, name, read):
     (tmp_path / name).write_bytes("é,1".encode("latin-1"))
     refused(tmp_path / name, "not UTF-8", "save it as UTF-8", read=read)

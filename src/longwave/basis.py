@@ -79,7 +79,7 @@ class Basis:
         """η, the l2-norm of every row. (n,)"""
         square = np.einsum("ij,ij->i", self.dense, self.dense, dtype=np.float64)
         square += np.asarray(self.sparse.multiply(self.sparse).sum(axis=1)).ravel()
-        return np.sqrt(square).astype(np.float32)
+        return np.asarray(np.sqrt(square), dtype=np.float32)
 
     def toarray(self) -> NDArray[np.float32]:
         """All of U as one dense array (n, r)."""

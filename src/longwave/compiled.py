@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numba
-import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
@@ -86,7 +85,14 @@ def multiply(data: Array, indices: Array, indptr: Array, block: Array, out: Arra
 
 @numba.njit(parallel=True, cache=True, fastmath={"contract", "nsz"})
 def chebyshev_step(
-    data: Array, indices: Array, indptr: Array, current: Array, previous: Array, scale: float, shift: float, back: float
+    data: Array,
+    indices: Array,
+    indptr: Array,
+    current: Array,
+    previous: Array,
+    scale: float,
+    shift: float,
+    back: float,
 ) -> None:
     """One term of the three-term recurrence in one sweep: previous = scale (A - shift) current - back previous.
 

@@ -6,6 +6,7 @@ therefore decomposed by itself and given a share of the rank.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from longwave.basis import Basis
 from longwave.spectrum import Exact, Method
 from longwave.spectrum.method import fix_signs
-from longwave.types import COPIED, IN_BASIS, ISOLATED, Graph, Progress, Sparse, Spectrum
+from longwave.types import COPIED, IN_BASIS, ISOLATED, Array, Graph, Progress, Sparse, Spectrum
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,8 @@ def _merge(blocks: list[_Block], kept: list[int], kinds: NDArray[np.uint8]) -> S
     columns = [np.tile(np.arange(a, a + c), len(b.vertices)) for (b, c), a in zip(sparse, starts, strict=False)]
     values = [block.eigenvectors[:, :count].ravel() for block, count in sparse]
     small = sp.csr_array(
-        (_join(values, np.float32), (_join(rows, np.int64), _join(columns, np.int64))), shape=(n, int(starts[-1]))
+        (_join(values, np.float32), (_join(rows, np.int64), _join(columns, np.int64))),
+        shape=(n, int(starts[-1])),
     )
     basis = Basis(dense, small)
     row_norms = basis.row_norms()
@@ -172,7 +174,7 @@ def _merge(blocks: list[_Block], kept: list[int], kinds: NDArray[np.uint8]) -> S
     )
 
 
-def _join(parts: list[NDArray[np.generic]] | list[NDArray[np.float32]] | list[NDArray[np.float64]], dtype: type):  # type: ignore[no-untyped-def]
+def _join(parts: Sequence[Array], dtype: type) -> Array:
     return np.concatenate(parts).astype(dtype, copy=False) if parts else np.zeros(0, dtype=dtype)
 
 

@@ -39,7 +39,7 @@ def average_precision(ranked: Array, judgement: Judgement) -> float:
 
 
 def mean_average_precision(ranked: Array, judgements: Sequence[Judgement]) -> float:
-    """mAP over queries. ranked: (queries, k) ids. Queries without positives must have been left out."""
+    """MAP over queries. ranked: (queries, k) ids. Queries without positives must have been left out."""
     if len(ranked) != len(judgements):
         raise InputError(f"{len(ranked)} ranked lists but {len(judgements)} judgements; they must be as many")
     return float(np.mean([average_precision(r, j) for r, j in zip(ranked, judgements, strict=True)]))

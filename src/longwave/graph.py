@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
 
 from longwave.types import Array, Graph, Neighbors, Sparse
 
@@ -45,11 +44,13 @@ def normalize(adjacency: Sparse) -> tuple[Sparse, NDArray[np.float64]]:
 
 def component_labels(adjacency: Sparse) -> NDArray[np.int64]:
     """The connected component of each vertex, numbered by size: 0 is the giant one (ties by first vertex)."""
+    from scipy.sparse.csgraph import connected_components
+
     _, labels = connected_components(adjacency, directed=False)
     order = np.argsort(-np.bincount(labels), kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    return rank[labels].astype(np.int64)
+    return np.asarray(rank[labels], dtype=np.int64)
 
 
 def build(neighbors: Neighbors, *, gamma: float) -> Graph:

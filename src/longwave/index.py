@@ -25,6 +25,7 @@ from longwave.spectrum import Chebyshev, Method, sparsify
 from longwave.types import Array, Filter, Graph, Hits, Progress, Solution, Sparse, Spectrum
 from longwave.vectors import top_k, unit_queries, unit_vectors
 
+_FILTER, _SOLVER, _SPECTRUM = LowPass(0.99), Spectral(), Chebyshev(rank=1000)  # frozen values: safe as defaults
 COMPONENTS = ("blocks", "giant", "whole")
 # Scores held at a time: 2^25 float64 are 256 MB, and a solver holds a handful of such arrays.
 _SCORE_NUMBERS = 1 << 25
@@ -78,7 +79,7 @@ class Index:
         ids: ArrayLike | None = None,
         k: int = 50,
         gamma: float = 3.0,
-        spectrum: Method | None = Chebyshev(rank=1000),
+        spectrum: Method | None = _SPECTRUM,
         components: str = "blocks",
         min_rank: int = 10,
         pooling: str = "gmp",
@@ -112,12 +113,12 @@ class Index:
         queries: ArrayLike,
         k: int = 10,
         *,
-        filter: Filter = LowPass(0.99),
+        filter: Filter = _FILTER,
         neighbors: int = 10,
         cut: int | None = None,
         query_groups: ArrayLike | None = None,
         region_sum: str = "similarities",
-        solver: Solver | Euclidean = Spectral(),
+        solver: Solver | Euclidean = _SOLVER,
         blend: float | Blend | None = None,
     ) -> Hits:
         """Rank the items along the manifold: the online stage. Returns `Hits`, (queries, min(k, items)).
@@ -170,14 +171,12 @@ class Index:
             region_sum=region_sum,
         )
 
-    def embed(self, vectors: ArrayLike, *, filter: Filter = LowPass(0.99), neighbors: int = 10) -> Array:
+    def embed(self, vectors: ArrayLike, *, filter: Filter = _FILTER, neighbors: int = 10) -> Array:
         """φ̂(z) of unseen vectors (§5.4): points in ℝʳ whose dot product is the manifold kernel κ̂. (m, d) -> (m, r)."""
         basis = self.system.require_spectrum("embed")
         return extension.embed(basis, self._psi(unit_queries(vectors, dimension=self.dimension), neighbors), filter)
 
-    def kernel(
-        self, first: ArrayLike, second: ArrayLike, *, filter: Filter = LowPass(0.99), neighbors: int = 10
-    ) -> Array:
+    def kernel(self, first: ArrayLike, second: ArrayLike, *, filter: Filter = _FILTER, neighbors: int = 10) -> Array:
         """κ̂(z₁, z₂), eq. (12), between unseen vectors. (m₁, d), (m₂, d) -> (m₁, m₂)."""
         one = self.embed(first, filter=filter, neighbors=neighbors)
         return np.asarray(one @ self.embed(second, filter=filter, neighbors=neighbors).T)
@@ -203,9 +202,7 @@ class Index:
         rows = self._psi(unit, neighbors, normalized=normalized)
         items = self.items.extend(Items.make(len(unit), groups=groups, ids=ids), default=ids is None and groups is None)
         stacked = rows if self.extension is None else sp.csr_array(sp.vstack([self.extension, rows]))
-        whole = replace(
-            self, vectors=np.vstack([self.vectors, unit]), items=items, extension=stacked, pooled=None
-        )
+        whole = replace(self, vectors=np.vstack([self.vectors, unit]), items=items, extension=stacked, pooled=None)
         return whole._with_pooled()
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
@@ -233,6 +230,16 @@ class Index:
 
     def __len__(self) -> int:
         return len(self.items)
+
+    def memory(self) -> dict[str, int]:
+        """Bytes of each part: vectors (first search), graph (iterative solvers), basis (U) and pooled (Ū)."""
+        matrix = self.graph.normalized
+        return {
+            "vectors": self.vectors.nbytes,
+            "graph": matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes,
+            "basis": 0 if self.spectrum is None else self.spectrum.eigenvectors.nbytes,
+            "pooled": 0 if self.pooled is None else self.pooled.nbytes,
+        }
 
     @cached_property
     def item_pooling(self) -> Sparse | None:
@@ -269,9 +276,7 @@ class Index:
         return replace(self, pooled=self.spectrum.eigenvectors.pool(self._vertex_pooling))
 
     def _blended(self, scores: Array, summed: Array, blend: Blend, filter: Filter) -> Array:
-        return blend_scores(
-            scores, summed, self.vectors, self.item_pooling, self.row_norms, blend=blend, filter=filter
-        )
+        return blend_scores(scores, summed, self.vectors, self.item_pooling, self.row_norms, blend=blend, filter=filter)
 
     def _lists(self, regions: NDArray[np.float32], count: int) -> Any:
         vertices = self.vectors[: self.graph.n_vertices]
@@ -287,7 +292,11 @@ class Index:
 
     def _arrays(self) -> dict[str, Array]:
         arrays: dict[str, Array] = {"vectors": self.vectors, "ids": self.items.ids}
-        arrays |= {"degrees": self.graph.degrees, "labels": self.graph.labels, **_split("graph", self.graph.normalized)}
+        arrays |= {
+            "degrees": self.graph.degrees,
+            "labels": self.graph.labels,
+            **_split("graph", self.graph.normalized),
+        }
         if self.items.item_of is not None:
             arrays["item_of"] = self.items.item_of
         if self.extension is not None:

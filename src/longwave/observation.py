@@ -30,7 +30,7 @@ def observe(
     """
     if region_sum not in SUMS:
         raise InputError(f"region_sum must be one of {', '.join(SUMS)}, got '{region_sum}'")
-    m, k = neighbors.ids.shape
+    k = neighbors.ids.shape[1]
     present = neighbors.ids.ravel() >= 0
     products = np.maximum(neighbors.similarities.ravel()[present], 0)
     entries = similarity(products, gamma) if region_sum == "similarities" else products
@@ -50,5 +50,7 @@ def keep_largest(observation: Sparse, cut: int) -> Sparse:
     place = np.arange(len(order)) - observation.indptr[rows[order]]
     kept = np.sort(order[place < cut])
     return sp.csr_array(
-        (observation.data[kept], (rows[kept], observation.indices[kept])), shape=observation.shape, dtype=np.float32
+        (observation.data[kept], (rows[kept], observation.indices[kept])),
+        shape=observation.shape,
+        dtype=np.float32,
     )

@@ -30,7 +30,7 @@ def gmp_weights(regions: NDArray[np.float32], *, regularization: float = 1.0) ->
     products = tall @ tall.transpose(0, 2, 1)  # (items, m, m)
     m = regions.shape[1]
     ones = np.ones((len(regions), m, 1))
-    return np.linalg.solve(products + regularization * np.eye(m), ones)[:, :, 0]
+    return np.asarray(np.linalg.solve(products + regularization * np.eye(m), ones)[:, :, 0], dtype=np.float64)
 
 
 POOLINGS: dict[str, Weights] = {"gmp": gmp_weights, "sum": sum_weights}

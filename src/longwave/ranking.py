@@ -50,7 +50,7 @@ class Euclidean:
 
 
 def euclidean_scores(queries: Array, vectors: Array, pooling: Sparse | None, weights: Array | None = None) -> Array:
-    """s = Σ (w ∘ V q): pooled similarity of every item. queries: (q, d), regions of a query summed -> (q, N).
+    """S = Σ (w ∘ V q): pooled similarity of every item. queries: (q, d), regions of a query summed -> (q, N).
 
     weights: (n,) of every vector before pooling; None for 1.
     """
@@ -86,7 +86,7 @@ def blend_scores(
     blend: Blend,
     filter: Filter,
 ) -> Array:
-    """x' = x + weight · c · Σ((1 − η) ∘ V q). scores: (q, N); queries: (q, d), regions summed; row_norms: (n,)."""
+    """X' = x + weight · c · Σ((1 − η) ∘ V q). scores: (q, N); queries: (q, d), regions summed; row_norms: (n,)."""
     similarities = euclidean_scores(queries, vectors, pooling)
     scale = blend_scale(blend, filter, scores, similarities)
     if not blend.everywhere:

@@ -44,7 +44,9 @@ def check_target(path: Path, *, force: bool) -> None:
     if not force:
         raise IndexExistsError(f"{path} exists; choose another path, or overwrite it with force (--force)")
     if not is_index(path):
-        raise IndexExistsError(f"{path} exists and is not a Longwave index, so it is not overwritten; remove it by hand")
+        raise IndexExistsError(
+            f"{path} exists and is not a Longwave index, so it is not overwritten; remove it by hand"
+        )
 
 
 def is_index(path: Path) -> bool:

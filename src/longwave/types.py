@@ -16,7 +16,7 @@ Array: TypeAlias = NDArray[Any]
 Sparse: TypeAlias = "sp.csr_array[Any, tuple[int, int]]"
 #: A transfer function h, applied element by element to eigenvalues in [-1, 1].
 Filter: TypeAlias = Callable[[Array], Array]
-#: Told (stage, done, total) as long work goes on.
+#: Told (stage, done, total) as long work goes on; a stage may carry a detail, as in "basis: round 2".
 Progress: TypeAlias = Callable[[str, int, int], None]
 
 #: What `Spectrum.kinds` says of a vertex.

@@ -38,8 +38,7 @@ def check_vectors(vectors: ArrayLike, *, name: str = "vectors", dimension: int |
         raise InputError(f"{name} is empty: shape {array.shape}; at least one row and one column are needed")
     if dimension is not None and array.shape[1] != dimension:
         raise InputError(
-            f"{name} has {array.shape[1]} dimensions but the index has {dimension}; "
-            "describe both with the same encoder"
+            f"{name} has {array.shape[1]} dimensions but the index has {dimension}; describe both with the same encoder"
         )
     if array.dtype.kind == "f":
         for block in row_blocks(*array.shape):

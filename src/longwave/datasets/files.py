@@ -401,9 +401,7 @@ def _csv(request: Request) -> Array:
             if index == 0 and words == cells:
                 continue  # the header
             wrong = f"{words[0]!r} is not a number"
-            raise FileError(
-                f"{request.path}, line {line}: {wrong}; write numbers separated by commas"
-            ) from error
+            raise FileError(f"{request.path}, line {line}: {wrong}; write numbers separated by commas") from error
         if rows and cells and len(row) != len(rows[0]):
             wrong = f"{len(row)} numbers where the first row has {len(rows[0])}"
             raise FileError(f"{request.path}, line {line}: {wrong}; make all rows of one length")

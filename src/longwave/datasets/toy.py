@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 def arcs() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Two arcs on the sphere, six vectors each, and a query at the start of the first. (12, 3), (1, 3)
 
-    Vectors 0 … 5 run along the equator in steps of 15°; vectors 6 … 11 run in parallel 30° above. The
-    second vector of the first arc is 15° from the query's nearest; the far end of the first arc is farther from the
-    query than the near end of the second: only along the arc does it come first.
+    Vectors 0 … 5 run along the equator in steps of 18°; vectors 6 … 11 run in parallel, 17° to the north. The query
+    lies 6° before vector 0, so the start of the second arc is nearer to it than the rest of the first: only along the
+    arc do vectors 1, 2, 3 come next.
     """
     longitude = np.radians(np.arange(6) * 18.0)
 

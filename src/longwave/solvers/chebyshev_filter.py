@@ -46,7 +46,7 @@ class ChebyshevFilter:
 
 def chebyshev_coefficients(filter: Filter, *, tolerance: float, max_degree: int) -> Array:
     """The fewest coefficients whose polynomial stays within `tolerance` of h on [−1, 1]."""
-    whole = np.asarray(chebyshev.chebinterpolate(lambda t: response(filter, t), max_degree))
+    whole: Array = chebyshev.chebinterpolate(lambda t: response(filter, t), max_degree)
     points = np.cos(np.linspace(0, np.pi, 4 * max_degree + 1))
     error = float(np.abs(chebyshev.chebval(points, whole) - response(filter, points)).max())
     if error > tolerance:

@@ -6,7 +6,6 @@ All work in place, in column panels or row blocks, so that one n × c array is a
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
 from longwave.errors import ConvergenceError
@@ -59,6 +58,8 @@ def orthonormalize(block: Block) -> None:
     The Gram matrices are factored in float64. A pass costs two products of n c² where Householder's costs ten times
     as much in time. Raises `ConvergenceError` where the block holds NaN.
     """
+    from scipy.linalg import cholesky, solve_triangular
+
     norms = np.sqrt(np.einsum("ij,ij->j", block, block, dtype=np.float64))
     norms[norms == 0] = 1
     block /= norms.astype(np.float32)  # columns of one length: the shift then treats them alike
@@ -67,13 +68,13 @@ def orthonormalize(block: Block) -> None:
         for attempt in range(4):
             products[np.diag_indices_from(products)] += shift * np.trace(products) / len(products)
             try:
-                factor = scipy.linalg.cholesky(products, lower=False)
+                factor = cholesky(products, lower=False)
                 break
             except (np.linalg.LinAlgError, ValueError) as error:
                 if attempt == 3 or not np.isfinite(products).all():
                     raise ConvergenceError(f"the basis could not be orthonormalised: {error}") from error
                 shift = max(_SHIFT, 10 * shift)
-        transform(block, scipy.linalg.solve_triangular(factor, np.eye(len(factor))))
+        transform(block, solve_triangular(factor, np.eye(len(factor))))
 
 
 def rayleigh_ritz(matrix: Sparse, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -81,13 +82,15 @@ def rayleigh_ritz(matrix: Sparse, block: Block) -> tuple[NDArray[np.float64], ND
 
     Returns the Ritz values, largest first, and the residuals ‖A u − λ u‖. (c,), (c,)
     """
+    from scipy.linalg import eigh
+
     n_columns = block.shape[1]
     projected = np.zeros((n_columns, n_columns))
     for columns in panels(n_columns):
         product = multiply(matrix, block[:, columns])
         for rows in row_blocks(*block.shape, numbers=_ROW_NUMBERS):
             projected[:, columns] += block[rows].T @ product[rows]
-    values, vectors = scipy.linalg.eigh((projected + projected.T) / 2)
+    values, vectors = eigh((projected + projected.T) / 2)
     transform(block, vectors[:, ::-1])
     return values[::-1], residuals(matrix, block, values[::-1])
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,7 +117,7 @@ def filtered_subspace(
         values, residuals = rayleigh_ritz(block)
         error = ranking_error(values, residuals, rank)
         if progress:
-            progress(f"basis round {round_}, error {error:.1e}", round_, max_rounds)
+            progress(f"basis: round {round_}, error {error:.1e}", round_, max_rounds)
         if error <= tolerance:
             break
         # From the second round on, the smallest Ritz value is the better cut.
@@ -143,24 +144,20 @@ def chebyshev_filter(matrix: Sparse, block: Block, *, lower: float, cut: float, 
     from longwave import compiled
 
     center, half = (cut + lower) / 2, (cut - lower) / 2
-    arrays = matrix.data, matrix.indices, matrix.indptr
+
+    def step(current: Block, previous: Block, scale: float, back: float) -> None:
+        """Previous ← scale (A − c) current − back previous, in one sweep."""
+        numbers: Any = [np.float32(number) for number in (scale, center, back)]
+        compiled.chebyshev_step(matrix.data, matrix.indices, matrix.indptr, current, previous, *numbers)
+
     for columns in panels(block.shape[1]):
         previous = np.ascontiguousarray(block[:, columns])
-        sigma_1 = half / (1.0 - center)
-        # current = (σ₁/e) (A − c) previous, through the same fused step on a zero array
         current = np.zeros_like(previous)
-        compiled.chebyshev_step(*arrays, previous, current, np.float32(sigma_1 / half), np.float32(center), np.float32(0))
-        sigma = sigma_1
+        sigma = sigma_1 = half / (1.0 - center)
+        step(previous, current, sigma_1 / half, 0.0)  # current = (σ₁/e) (A − c) previous
         for _ in range(2, degree + 1):
             sigma_next = 1 / (2 / sigma_1 - sigma)
-            compiled.chebyshev_step(
-                *arrays,
-                current,
-                previous,
-                np.float32(2 * sigma_next / half),
-                np.float32(center),
-                np.float32(sigma * sigma_next),
-            )
+            step(current, previous, 2 * sigma_next / half, sigma * sigma_next)
             previous, current = current, previous
             sigma = sigma_next
         block[:, columns] = current

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
 from longwave.spectrum.blocks import multiply
@@ -31,6 +30,8 @@ def density_of_states(matrix: Sparse, *, seed: int = 0, probes: int = 16, steps:
     Every probe gives a Gauss rule for its own spectral measure; their mean is the density. With 16 × 60 the count above
     a value is right to a few per cent from some tens of eigenvalues on. Time O(probes · steps · nnz).
     """
+    from scipy.linalg import eigh_tridiagonal
+
     n = matrix.shape[0]
     steps = min(steps, n)
     current = np.random.default_rng(seed).choice([-1.0, 1.0], size=(n, probes)) / np.sqrt(n)
@@ -45,7 +46,7 @@ def density_of_states(matrix: Sparse, *, seed: int = 0, probes: int = 16, steps:
         current = product / np.where(betas[j] > 1e-10, betas[j], np.inf)  # an exhausted probe goes on with zeros
     values, weights = [], []
     for probe in range(probes):
-        nodes, vectors = scipy.linalg.eigh_tridiagonal(alphas[:, probe], betas[:-1, probe])
+        nodes, vectors = eigh_tridiagonal(alphas[:, probe], betas[:-1, probe])
         values.append(nodes)
         weights.append(n / probes * vectors[0] ** 2)
     all_values, all_weights = np.concatenate(values), np.concatenate(weights)

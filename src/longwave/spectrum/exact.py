@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 
 from longwave.errors import InputError
 from longwave.spectrum.method import as_spectrum, check_rank
@@ -29,6 +28,8 @@ class Exact:
 
     def __call__(self, matrix: Sparse, *, seed: int = 0, progress: Progress | None = None) -> Spectrum:
         """Decompose A = U Λ Uᵀ. matrix: CSR (n, n) symmetric; `seed` changes nothing here."""
+        from scipy.linalg import eigh
+
         n = matrix.shape[0]
         if n > MAX_VERTICES:
             raise InputError(
@@ -40,7 +41,7 @@ class Exact:
         first = max(0, n - rank - 1)
         subset = None if first == 0 else (first, n - 1)
         dense = matrix.toarray().astype(np.float64)
-        values, vectors = scipy.linalg.eigh(dense, subset_by_index=subset, overwrite_a=True, check_finite=False)
+        values, vectors = eigh(dense, subset_by_index=subset, overwrite_a=True, check_finite=False)
         values, vectors = values[::-1], vectors[:, ::-1]
         return as_spectrum(
             matrix,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from longwave.errors import ConvergenceError
 from longwave.spectrum.exact import Exact
@@ -29,6 +28,8 @@ class Lanczos:
 
     def __call__(self, matrix: Sparse, *, seed: int = 0, progress: Progress | None = None) -> Spectrum:
         """Decompose A ≈ U Λ Uᵀ. matrix: CSR (n, n) symmetric."""
+        from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+
         n = matrix.shape[0]
         if self.rank + 1 >= n:  # ARPACK cannot give all pairs
             return Exact(self.rank)(matrix, seed=seed, progress=progress)

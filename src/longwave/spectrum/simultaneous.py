@@ -29,7 +29,7 @@ def range_basis(
     for t in range(iterations):
         orthonormalize(block)  # (a)
         if progress:
-            progress("simultaneous iteration", t + 1, iterations)
+            progress("basis: simultaneous iteration", t + 1, iterations)
         if t < iterations - 1:
             block = multiply(block)  # (b)
     return block

@@ -1,0 +1,275 @@
+"""The command line: every command is the library, with files in and tables out."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.table import Table
+
+import longwave
+from longwave import storage
+from longwave.cli import options as o
+from longwave.cli import results, truth
+from longwave.cli.display import out, progress_bars, size, warn_in_one_line
+from longwave.errors import InputError, LongwaveError
+from longwave.evaluation import average_precision
+from longwave.index import Index
+from longwave.types import Filter
+
+app = typer.Typer(
+    help="Manifold search for embeddings at the speed of Euclidean search.",
+    epilog="Start with: longwave demo",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+
+
+@app.callback()
+def _version(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
+) -> None:
+    if version:
+        out.print(longwave.__version__)
+        raise typer.Exit
+
+
+@app.command()
+def build(
+    vectors: Annotated[str, typer.Argument(metavar="VECTORS", help=f"Vectors, one per row ({o.FILES}).")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="INDEX", help="The index folder to write.")],
+    groups: Annotated[str | None, typer.Option(metavar="F", help="Item of each vector, for regional search.")] = None,
+    ids: Annotated[str | None, typer.Option(metavar="F", help="Id of each item; row numbers by default.")] = None,
+    k: Annotated[int, typer.Option(help="Neighbours of each vector in the graph, itself not counted.")] = 50,
+    gamma: Annotated[float, typer.Option(help="Similarity is the dot product to this power.")] = 3.0,
+    spectrum: Annotated[
+        str, typer.Option(help="chebyshev, lanczos, simultaneous (as printed), exact, or none.")
+    ] = "chebyshev",
+    rank: Annotated[int | None, typer.Option(help="Eigenpairs to keep: 1000 by default, all for exact.")] = None,
+    oversampling: Annotated[int | None, typer.Option(help="Extra columns of the iteration.")] = None,
+    iterations: Annotated[int | None, typer.Option(help="simultaneous: rounds (6 by default).")] = None,
+    components: Annotated[
+        str, typer.Option(help="blocks (each by itself), giant (the largest only) or whole.")
+    ] = "blocks",
+    min_rank: Annotated[int, typer.Option(help="blocks: eigenpairs that every component keeps.")] = 10,
+    pooling: Annotated[str, typer.Option(help="Regions to items: gmp or sum.")] = "gmp",
+    sparsity: Annotated[float | None, typer.Option(help="Fraction of the basis to drop, such as 0.9.")] = None,
+    seed: Annotated[int, typer.Option(help="Of all random numbers.")] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Replace an index that is there.")] = False,
+) -> None:
+    """Build an index: neighbour graph and Fourier basis, once, offline.
+
+    \b
+    longwave build photos.npy -o photos.longwave
+    longwave build regions.npy --groups photo_of_region.npy --k 200 -o photos.longwave
+    longwave build photos.npy --spectrum none -o photos.longwave      (for --solver cg only)
+    """
+    storage.check_target(output, force=force)
+    method = o.spectrum_from(spectrum, rank, oversampling, iterations)
+    group_labels, item_ids = o.labels_from(groups), o.labels_from(ids)
+    start = time.perf_counter()
+    with progress_bars() as progress:
+        index = Index.build(
+            o.vectors_from(vectors),
+            groups=group_labels,
+            ids=item_ids,
+            k=k,
+            gamma=gamma,
+            spectrum=method,
+            components=components,
+            min_rank=min_rank,
+            pooling=pooling,
+            sparsity=sparsity,
+            seed=seed,
+            progress=progress,
+        )
+    index.save(output, force=force)
+    rank_text = "no basis" if index.spectrum is None else f"rank {index.spectrum.rank:,}"
+    out.print(f"{output}: {len(index):,} items, {rank_text}, {time.perf_counter() - start:.1f} s", highlight=False)
+
+
+@app.command()
+@o.with_search_options
+def search(
+    index: o.IndexPath,
+    queries: o.Queries,
+    k: Annotated[int, typer.Option("-k", help="Hits per query.")] = 10,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="F", help="Write hits to .npz, .json or .csv.")
+    ] = None,
+    *,
+    chosen: dict[str, Any],
+) -> None:
+    """Rank the items of an index along the manifold, for each query.
+
+    \b
+    longwave search photos.longwave queries.npy -k 5
+    longwave search photos.longwave queries.npy --filter heat:10 -o hits.csv
+    longwave search photos.longwave queries.npy --solver hybrid --tolerance 1e-3
+    """
+    results.check_output(output)
+    hits = Index.load(index).search(o.vectors_from(queries), k, **chosen)
+    if output is None:
+        results.print_hits(hits)
+    else:
+        results.write_hits(hits, output)
+        out.print(f"{output}: {len(hits):,} queries × {hits.ids.shape[1]} hits", highlight=False)
+
+
+@app.command()
+def info(
+    index: o.IndexPath,
+    filter: o.FilterText = "lowpass:0.99",
+    verify: Annotated[bool, typer.Option("--verify", help="Read all files and compare their checksums.")] = False,
+) -> None:
+    """Show what an index holds: sizes, components, eigenvalues, residuals, memory, error of the truncation."""
+    from longwave import filters
+
+    h = filters.parse(filter)
+    table = Table(show_header=False, box=None)
+    for name, value in describe(Index.load(index, verify=verify), h).items():
+        table.add_row(name, value)
+    if verify:
+        table.add_row("checksums", "all files are as they were written")
+    out.print(table, highlight=False)
+
+
+def describe(index: Index, h: Filter) -> dict[str, str]:
+    """The lines of `longwave info`."""
+    settings = asdict(index.settings)
+    sizes = index.graph.component_sizes
+    degree = np.diff(index.graph.normalized.indptr)
+    lines = {
+        "items": f"{len(index):,}",
+        "vectors": f"{len(index.vectors):,} × {index.dimension}",
+        "built with": ", ".join(f"{k}={settings[k]}" for k in ("gamma", "components", "pooling", "sparsity", "seed")),
+        "graph": f"{index.graph.normalized.nnz // 2:,} edges, {degree.mean():.1f} per vertex, k {settings['k_used']}",
+        "components": f"{len(sizes):,}, the largest {sizes[0]:,} vertices, {int((degree == 0).sum()):,} isolated",
+    }
+    if settings["k_used"] < settings["k"]:
+        lines["graph"] += f" (clipped from {settings['k']}: there are only {index.graph.n_vertices} vectors)"
+    added = len(index.vectors) - index.graph.n_vertices
+    if added:
+        lines["extension"] = f"{added:,} vectors outside of the graph"
+    s = index.spectrum
+    if s is None:
+        lines["basis"] = "none; search with --solver cg, walk or chebyshev"
+    else:
+        asked = settings["spectrum"]
+        lines["basis"] = f"rank {s.rank:,} of {index.graph.n_vertices:,} vertices, by {asked}"
+        if s.rank:
+            lines["eigenvalues"] = f"{s.eigenvalues.max():.6f} … {s.eigenvalues.min():.6f}"
+            lines["residuals"] = f"median {np.median(s.residuals):.1e}, largest {s.residuals.max():.1e}"
+        lines["row norms η"] = f"median {np.median(s.row_norms):.3f}, smallest {s.row_norms.min():.3f}"
+        if s.next_eigenvalue is None:
+            lines["truncation"] = "none: the basis is complete"
+        else:
+            bound = s.truncation_bound(h)
+            with_complement = s.truncation_bound(h, complement=True)
+            lines["truncation"] = (
+                f"largest eigenvalue left out about {s.next_eigenvalue:.4f}; for {h!r} the error is at most "
+                f"{bound:.2g} · ‖y‖ as printed, {with_complement:.2g} · ‖y‖ with the complement"
+            )
+    lines["memory"] = ", ".join(f"{part} {size(n)}" for part, n in index.memory().items() if n)
+    return lines
+
+
+@app.command()
+@o.with_search_options
+def evaluate(
+    index: o.IndexPath,
+    queries: o.Queries,
+    truth_file: Annotated[
+        Path | None,
+        typer.Option("--truth", metavar="F", help='JSON: {"queries": [{"positive": [...], "junk": [...]}, ...]}.'),
+    ] = None,
+    labels: Annotated[str | None, typer.Option(metavar="F", help="Label of each item, instead of --truth.")] = None,
+    query_labels: Annotated[str | None, typer.Option(metavar="F", help="Label of each query.")] = None,
+    per_query: Annotated[bool, typer.Option("--per-query", help="Print the average precision of each query.")] = False,
+    *,
+    chosen: dict[str, Any],
+) -> None:
+    """Search with known answers and print mAP (trapezoid of the Oxford protocol; junk counts neither way).
+
+    \b
+    longwave evaluate oxford.longwave queries.npy --truth truth.json --solver euclidean
+    longwave evaluate digits.longwave queries.npy --labels items.npy --query-labels queries_labels.npy
+    """
+    if (truth_file is None) == (labels is None):
+        raise InputError("give the ground truth either with --truth F or with --labels F and --query-labels F")
+    opened = Index.load(index)
+    if truth_file is not None:
+        judgements = truth.from_json(truth_file, opened)
+    else:
+        assert labels is not None
+        judgements = truth.from_labels(labels, query_labels, opened)
+    start = time.perf_counter()
+    hits = opened.search(o.vectors_from(queries), len(opened), **chosen)
+    elapsed = time.perf_counter() - start
+    if len(hits) != len(judgements):
+        raise InputError(f"there are {len(hits)} queries but ground truth for {len(judgements)}")
+    judged = [(ids, j) for ids, j in zip(hits.ids, judgements, strict=True) if j.positive]
+    if not judged:
+        raise InputError("no query has a positive item; there is nothing to evaluate")
+    precision = [average_precision(ids, j) for ids, j in judged]
+    if per_query:
+        numbers = [q for q, j in enumerate(judgements) if j.positive]
+        for q, value in zip(numbers, precision, strict=True):
+            out.print(f"query {q}: {100 * value:.2f}", highlight=False)
+    left_out = len(judgements) - len(judged)
+    out.print(
+        f"mAP {100 * np.mean(precision):.2f} over {len(judged)} queries"
+        + (f" ({left_out} without positives left out)" if left_out else "")
+        + f", {1000 * elapsed / len(hits):.2f} ms per query for the whole ranking",
+        highlight=False,
+    )
+
+
+@app.command()
+def demo(
+    picture: Annotated[Path, typer.Option(help="Where to write the picture.")] = Path("demo.png"),
+) -> None:
+    """Handwritten digits: Euclidean search against every variant of manifold search, in one table and a picture."""
+    from longwave import demo as d
+
+    out.print(
+        f"1,797 handwritten digits, {d.N_QUERIES} of them queries; graph k {d.K}, {d.NEIGHBORS} query neighbours, "
+        f"alpha 0.99, rank {d.RANK}\n",
+        highlight=False,
+    )
+    table = Table(title_style="")
+    table.add_column("search")
+    table.add_column("in code")
+    for title in ("mAP", "ms / query", "memory"):
+        table.add_column(title, justify="right")
+    rows, data, queries, collection = d.run()
+    for row in rows:
+        table.add_row(row.name, row.how, f"{row.mean:.1f}", f"{row.milliseconds:.3f}", size(row.bytes))
+    out.print(table, highlight=False)
+    d.draw(rows, data, queries, collection, picture)
+    out.print(
+        "mAP: mean average precision over all 1,597 items, higher is better. ms: first search and whole ranking, in a\n"
+        f"batch of {d.N_QUERIES}. memory: what that search keeps. The picture is {picture}.",
+        highlight=False,
+    )
+
+
+def main() -> None:
+    """Run the command line; an error of Longwave's is one line on stderr and exit code 1."""
+    warn_in_one_line()
+    try:
+        app()
+    except LongwaveError as error:
+        print(f"longwave: {error}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print("longwave: interrupted; nothing was written", file=sys.stderr)
+        sys.exit(130)

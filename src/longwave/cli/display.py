@@ -1,0 +1,59 @@
+"""What commands show: progress bars, tables, errors and warnings of one line."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
+
+from longwave.types import Progress
+
+out = Console()
+err = Console(stderr=True)
+
+
+@contextmanager
+def progress_bars() -> Iterator[Progress]:
+    """A bar per stage on stderr, as `Progress` callback; nothing where stderr is not a terminal."""
+    columns = (
+        TextColumn("{task.description:<42}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Bars(*columns, console=err, disable=not err.is_terminal) as bars:
+        tasks: dict[str, Any] = {}
+
+        def report(stage: str, done: int, total: int) -> None:
+            name = stage.partition(":")[0]
+            if name not in tasks:
+                tasks[name] = bars.add_task(name, total=total)
+            bars.update(tasks[name], description=stage, completed=done, total=total)
+
+        yield report
+
+
+def warn_in_one_line() -> None:
+    """Print warnings as `longwave: warning: ...` on stderr, without file and line."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        print(f"longwave: warning: {message}", file=sys.stderr)
+
+    warnings.showwarning = show
+
+
+def size(n_bytes: int) -> str:
+    """A human size."""
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if n_bytes < 1024 or unit == "GiB":
+            return f"{n_bytes:,.0f} {unit}" if unit == "bytes" else f"{n_bytes:,.1f} {unit}"
+        n_bytes /= 1024  # type: ignore[assignment]
+    raise AssertionError

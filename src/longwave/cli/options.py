@@ -1,0 +1,162 @@
+"""Options that several commands share, and how their text becomes values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from longwave import filters
+from longwave.datasets.files import read_labels, read_vectors, split_name
+from longwave.errors import InputError
+from longwave.ranking import Blend, Euclidean
+from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, RandomWalk, Solver, Spectral
+from longwave.spectrum import Chebyshev, Exact, Lanczos, Method, Simultaneous
+from longwave.types import Array
+
+FILES = ".npy .npz .fvecs .bvecs .mat .h5 .parquet .safetensors .csv; FILE:NAME picks one array of several"
+
+IndexPath = Annotated[Path, typer.Argument(metavar="INDEX", help="An index folder, as `longwave build` writes it.")]
+Queries = Annotated[str, typer.Argument(metavar="QUERIES", help=f"Query vectors, one per row ({FILES}).")]
+FilterText = Annotated[
+    str,
+    typer.Option(
+        "--filter",
+        metavar="H",
+        help="Transfer function: lowpass:ALPHA, heat:TIME, ideal:CUTOFF, walk:ALPHA,STEPS or polynomial:C0,C1,...",
+    ),
+]
+NeighborsOption = Annotated[int, typer.Option(help="Vertices that each query vector observes.")]
+CutOption = Annotated[int | None, typer.Option(help="Entries of y that are kept; all by default.")]
+QueryGroups = Annotated[
+    str | None,
+    typer.Option(metavar="F", help="The query, 0, 1, 2, ..., of each row: for queries of several regions."),
+]
+SolverText = Annotated[str, typer.Option("--solver", help="spectral, hybrid, cg, walk, chebyshev or euclidean.")]
+Complement = Annotated[
+    bool,
+    typer.Option(help="Spectral: count discarded eigenvalues as 0. --no-complement is the printed formula."),
+]
+Tolerance = Annotated[
+    float | None,
+    typer.Option(help="hybrid, cg, chebyshev: relative error to reach (1e-3, 1e-6, 1e-6 by default)."),
+]
+Steps = Annotated[int | None, typer.Option(help="walk: steps (100 by default). cg, hybrid, chebyshev: at most.")]
+BlendWeight = Annotated[
+    float | None,
+    typer.Option("--blend", metavar="W", help="Weight of Euclidean similarity where the basis is thin (FSRw)."),
+]
+BlendScale = Annotated[str, typer.Option(help="Scale between the two terms of --blend: peak, impulse or printed.")]
+BlendEverywhere = Annotated[bool, typer.Option("--blend-everywhere", help="Blend all items alike, as for texts.")]
+RegionSum = Annotated[
+    str,
+    typer.Option(help="Sum over query regions of: similarities (as in the paper) or products (its scripts)."),
+]
+
+
+def vectors_from(text: str) -> Array:
+    """Read FILE or FILE:NAME."""
+    path, name = split_name(text)
+    return read_vectors(path, name=name)
+
+
+def labels_from(text: str | None) -> Array | None:
+    """Read FILE or FILE:NAME of ints or strings; None stays None."""
+    if text is None:
+        return None
+    path, name = split_name(text)
+    return read_labels(path, name=name)
+
+
+def spectrum_from(text: str, rank: int | None, oversampling: int | None, iterations: int | None) -> Method | None:
+    """The method that --spectrum names."""
+    if rank is not None and rank < 1:
+        raise InputError(f"rank must be a whole number of at least 1, got {rank}")
+    size = 1000 if rank is None else rank
+    match text:
+        case "chebyshev":
+            return Chebyshev(size, oversampling=oversampling)
+        case "lanczos":
+            return Lanczos(size)
+        case "simultaneous":
+            return Simultaneous(size, oversampling, *(() if iterations is None else (iterations,)))
+        case "exact":
+            return Exact(rank)
+        case "none":
+            return None
+    raise InputError(f"spectrum must be chebyshev, lanczos, simultaneous, exact or none, got '{text}'")
+
+
+def solver_from(text: str, *, complement: bool, tolerance: float | None, steps: int | None) -> Solver | Euclidean:
+    """The solver that --solver names; options that it does not have are refused."""
+    makers: dict[str, tuple[Callable[..., Solver | Euclidean], str | None, str | None]] = {
+        # maker, its name for --tolerance, its name for --steps
+        "spectral": (lambda: Spectral(complement), None, None),
+        "hybrid": (Hybrid, "tolerance", "iterations"),
+        "cg": (ConjugateGradient, "tolerance", "iterations"),
+        "walk": (RandomWalk, None, "steps"),
+        "chebyshev": (ChebyshevFilter, "tolerance", "max_degree"),
+        "euclidean": (Euclidean, None, None),
+    }
+    if text not in makers:
+        raise InputError(f"solver must be one of {', '.join(makers)}, got '{text}'")
+    make, *names = makers[text]
+    chosen = {}
+    for option, name, value in zip(("tolerance", "steps"), names, (tolerance, steps), strict=True):
+        if value is None:
+            continue
+        if name is None:
+            raise InputError(f"solver '{text}' has no --{option}")
+        chosen[name] = value
+    return make(**chosen)
+
+
+def search_options(
+    filter: FilterText = "lowpass:0.99",
+    neighbors: NeighborsOption = 10,
+    cut: CutOption = None,
+    query_groups: QueryGroups = None,
+    solver: SolverText = "spectral",
+    complement: Complement = True,
+    tolerance: Tolerance = None,
+    steps: Steps = None,
+    blend: BlendWeight = None,
+    blend_scale: BlendScale = "peak",
+    blend_everywhere: BlendEverywhere = False,
+    region_sum: RegionSum = "similarities",
+) -> dict[str, Any]:
+    """Keyword arguments of `Index.search` from the text of the options."""
+    groups = labels_from(query_groups)
+    if groups is not None and groups.dtype.kind not in "iu":
+        raise InputError(f"{query_groups} must hold whole numbers: the query of each row")
+    if blend is None and blend_everywhere:
+        raise InputError("--blend-everywhere needs --blend W")
+    return {
+        "filter": filters.parse(filter),
+        "neighbors": neighbors,
+        "cut": cut,
+        "query_groups": groups,
+        "solver": solver_from(solver, complement=complement, tolerance=tolerance, steps=steps),
+        "blend": None if blend is None else Blend(blend, blend_scale, blend_everywhere),
+        "region_sum": region_sum,
+    }
+
+
+def with_search_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command all options of `search_options`; it receives their values as `chosen`."""
+    shared, own = (signature(f, eval_str=True).parameters for f in (search_options, command))
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        chosen = search_options(**{name: given.pop(name) for name in shared})
+        command(**given, chosen=chosen)
+
+    parameters = [p for name, p in own.items() if name != "chosen"] + list(shared.values())
+    keyword_only = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in parameters]
+    run.__signature__ = Signature(keyword_only)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in keyword_only}
+    return run
