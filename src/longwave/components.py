@@ -43,9 +43,9 @@ def select_slices(eigenvalues: list[NDArray[np.float64]], *, rank: int, min_rank
     Up to ρ of each stay in any case, also if that exceeds r already; then the largest eigenvalues of the entire set
     complete them to r. Ties go to the larger component.
     """
-    kept = np.array([min(len(values), min_rank) for values in eigenvalues])
+    kept = np.array([min(len(values), min_rank) for values in eigenvalues], dtype=np.int64)
     spare = rank - int(kept.sum())
-    if spare > 0:
+    if spare > 0 and eigenvalues:
         rest = [values[count:] for values, count in zip(eigenvalues, kept, strict=True)]
         owner = np.repeat(np.arange(len(rest)), [len(values) for values in rest])
         best = np.argsort(-np.concatenate(rest), kind="stable")[:spare]
@@ -75,14 +75,15 @@ def decompose_blocks(
     graph: Graph,
     method: Method,
     *,
-    min_rank: int = 10,
+    min_rank: int = 5,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Spectrum:
     """Every component by itself (§7). `min_rank` is ρ.
 
-    Isolated vertices have the exact eigenpair (0, e_i), which is implied, not stored. Time that of the method on each
-    component; components up to ρ vertices are solved together, batched by size.
+    Components of up to ρ vertices are solved exactly and keep all their pairs, which are sparse and do not count
+    against r: there may be thousands, and the giant would be left with nothing. Isolated vertices have the exact
+    eigenpair (0, e_i), which is implied, not stored. Time that of the method on each larger component.
     """
     sizes = graph.component_sizes
     rank = graph.n_vertices if method.rank is None else method.rank
@@ -98,10 +99,10 @@ def decompose_blocks(
         blocks.append(_block(part, members[label]))
         if progress:
             progress("components", done + 1, len(large))
-    small = [label for label, size in enumerate(sizes) if 1 < size <= min_rank]
-    blocks += _small_blocks(graph.normalized, [members[label] for label in small])
-
     kept = select_slices([b.eigenvalues for b in blocks], rank=rank, min_rank=min_rank)
+    small = [members[label] for label, size in enumerate(sizes) if 1 < size <= min_rank]
+    blocks += _small_blocks(graph.normalized, small)
+    kept += [len(vertices) for vertices in small]
     kinds = np.full(graph.n_vertices, ISOLATED, dtype=np.uint8)
     return _merge(blocks, kept, kinds)
 

@@ -20,7 +20,7 @@ from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, RandomW
 from longwave.spectrum import Chebyshev, Exact, Lanczos, Simultaneous
 from longwave.types import Array, Hits
 
-K, NEIGHBORS, RANK, N_QUERIES = 20, 10, 30, 200
+K, NEIGHBORS, RANK, N_QUERIES = 20, 10, 20, 200
 
 
 @dataclass(frozen=True)

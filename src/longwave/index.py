@@ -81,7 +81,7 @@ class Index:
         gamma: float = 3.0,
         spectrum: Method | None = _SPECTRUM,
         components: str = "blocks",
-        min_rank: int = 10,
+        min_rank: int = 5,
         pooling: str = "gmp",
         sparsity: float | None = None,
         seed: int = 0,

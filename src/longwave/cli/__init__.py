@@ -59,7 +59,7 @@ def build(
     components: Annotated[
         str, typer.Option(help="blocks (each by itself), giant (the largest only) or whole.")
     ] = "blocks",
-    min_rank: Annotated[int, typer.Option(help="blocks: eigenpairs that every component keeps.")] = 10,
+    min_rank: Annotated[int, typer.Option(help="blocks: eigenpairs that every component keeps.")] = 5,
     pooling: Annotated[str, typer.Option(help="Regions to items: gmp or sum.")] = "gmp",
     sparsity: Annotated[float | None, typer.Option(help="Fraction of the basis to drop, such as 0.9.")] = None,
     seed: Annotated[int, typer.Option(help="Of all random numbers.")] = 0,

@@ -17,7 +17,8 @@ class Lanczos:
     """The `rank` largest *algebraic* eigenpairs to `tolerance` (0: machine precision) by scipy's `eigsh`.
 
     Choose it for up to a few hundred pairs at full precision; `Chebyshev` is several times faster at the accuracy
-    ranking needs. Time grows with rank² n and with the number of restarts; memory 16 n · rank bytes.
+    ranking needs. A Krylov space of one vector finds a repeated eigenvalue late or not at all, so keep `components` at
+    "blocks": a connected component has the eigenvalue 1 once. Time grows with rank² n and with the number of restarts; memory 16 n · rank bytes.
     """
 
     rank: int = 1000

@@ -22,9 +22,10 @@ def sparsify(spectrum: Spectrum, *, nonzeros: int) -> Spectrum:
     if nonzeros >= basis.nonzeros:
         return spectrum
     magnitudes = np.concatenate([np.abs(basis.dense).ravel(), np.abs(basis.sparse.data)])
-    magnitudes.partition(len(magnitudes) - nonzeros)
-    threshold = magnitudes[len(magnitudes) - nonzeros] if nonzeros else np.inf
-    strictly_above = int(np.count_nonzero(magnitudes > threshold))
+    smallest = len(magnitudes) - max(1, nonzeros)  # place of the smallest magnitude that stays
+    magnitudes.partition(smallest)
+    threshold = magnitudes[smallest]
+    strictly_above = 0 if nonzeros == 0 else int(np.count_nonzero(magnitudes > threshold))
     del magnitudes
     ties_left = nonzeros - strictly_above  # of the entries equal to the threshold, the first in row order stay
 
@@ -33,7 +34,7 @@ def sparsify(spectrum: Spectrum, *, nonzeros: int) -> Spectrum:
         whole = sp.csr_array(sp.hstack([sp.csr_array(basis.dense[rows]), basis.sparse[rows]]))
         size = np.abs(whole.data)
         tied = np.flatnonzero(size == threshold)
-        keep = size > threshold
+        keep = size > (threshold if nonzeros else np.inf)
         keep[tied[:ties_left]] = True
         ties_left -= min(ties_left, len(tied))
         whole.data[~keep] = 0

@@ -1,0 +1,74 @@
+"""The layers of docs/architecture.md: a module imports only from rows above its own."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import longwave
+
+SOURCE = Path(longwave.__file__).parent
+# Rows of the table in docs/architecture.md, top to bottom. Modules of one row do not import each other,
+# but for those of one sub-package.
+LAYERS = [
+    ["errors"],
+    ["compiled", "basis"],
+    ["types"],
+    ["vectors"],
+    ["neighbors", "filters"],
+    ["graph"],
+    ["spectrum"],
+    ["components", "pooling", "observation"],
+    ["solvers"],
+    ["ranking", "extension", "items"],
+    ["storage"],
+    ["index"],
+    ["evaluation"],
+    ["datasets"],
+    ["plots"],
+    ["demo"],
+    ["cli"],
+]
+ROW = {name: row for row, names in enumerate(LAYERS) for name in names}
+
+
+def imports_of(path):
+    """(module of longwave, imported at module level?) for every import in a file."""
+    tree = ast.parse(path.read_text("utf-8"))
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "longwave":
+            parts = node.module.split(".")
+            found |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {a.name.split(".")[1] for a in node.names if a.name.startswith("longwave.")}
+    return found & set(ROW)
+
+
+FILES = [p for p in sorted(SOURCE.rglob("*.py")) if p != SOURCE / "__init__.py"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=[str(p.relative_to(SOURCE)) for p in FILES])
+def test_imports_only_from_above(path):
+    own = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+    assert own in ROW, f"{own} has no row in the table"
+    wrong = {name for name in imports_of(path) if name != own and ROW[name] >= ROW[own]}
+    assert not wrong, f"{path.name} (row {ROW[own]}) imports {wrong}"
+
+
+def test_the_walk_sees_imports():
+    assert {"neighbors", "storage", "solvers", "spectrum"} <= imports_of(SOURCE / "index.py")
+
+
+def test_every_row_is_in_the_document():
+    document = (SOURCE.parents[1] / "docs" / "architecture.md").read_text("utf-8")
+    missing = [name for name in ROW if f"`{name}" not in document]
+    assert not missing
+
+
+def test_import_loads_nothing_heavy():
+    code = "import sys, longwave; print([m for m in ('numba', 'faiss', 'sklearn', 'matplotlib', 'typer') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+
+from longwave import Heat, Ideal, LowPass, Polynomial, Walk
+from longwave.errors import FilterError, FilterWarning, InputError
+from longwave.filters import is_nondecreasing, parse, response, warn_if_not_low_pass
+
+GRID = np.linspace(-1, 1, 201)
+
+
+def test_formulas():
+    np.testing.assert_allclose(LowPass(0.9)(GRID), 0.1 / (1 - 0.9 * GRID))
+    np.testing.assert_allclose(Heat(3.0)(GRID), np.exp(-3 * (1 - GRID)))
+    np.testing.assert_array_equal(Ideal(0.25)(GRID), (GRID >= 0.25).astype(float))
+    np.testing.assert_allclose(Walk(0.9, 4)(GRID), 0.1 * sum((0.9 * GRID) ** t for t in range(4)))
+    np.testing.assert_allclose(Polynomial([1, 0, 2])(GRID), 1 + 2 * GRID**2)
+
+
+def test_limits():
+    np.testing.assert_array_equal(LowPass(0.0)(GRID), np.ones_like(GRID))
+    for h in (LowPass(0.99), Heat(5), Ideal(0.5)):
+        assert h(np.ones(1))[0] == pytest.approx(1.0)
+    np.testing.assert_allclose(Walk(0.9, 400)(GRID), LowPass(0.9)(GRID), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: LowPass(1.0), "alpha must be at least 0 and below 1, got 1.0"),
+        (lambda: LowPass(-0.1), "got -0.1"),
+        (lambda: LowPass(float("nan")), "got nan"),
+        (lambda: Heat(-1), "time must be at least 0 and finite, got -1"),
+        (lambda: Ideal(1.5), "cutoff must be at least -1 and at most 1, got 1.5"),
+        (lambda: Walk(0.9, 0), "steps must be a whole number of at least 1, got 0"),
+        (lambda: Polynomial([]), "one or more finite numbers"),
+    ],
+)
+def test_ranges_are_named(make, words):
+    with pytest.raises(InputError) as error:
+        make()
+    assert words in str(error.value)
+
+
+def test_nondecreasing():
+    assert is_nondecreasing(LowPass(0.99))
+    assert is_nondecreasing(Heat(10))
+    assert is_nondecreasing(Ideal(0.3))
+    assert not is_nondecreasing(Polynomial([0, 0, 1]))
+    assert not is_nondecreasing(Walk(0.99, 3))
+    with pytest.warns(FilterWarning, match="drops the small eigenvalues"):
+        warn_if_not_low_pass(lambda t: -t)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("lowpass:0.9", LowPass(0.9)),
+        ("lowpass", LowPass(0.99)),
+        ("heat:2.5", Heat(2.5)),
+        ("ideal:0.5", Ideal(0.5)),
+        ("walk:0.9,5", Walk(0.9, 5)),
+        ("polynomial:0,1,2", Polynomial([0, 1, 2])),
+    ],
+)
+def test_parse(text, value):
+    assert parse(text) == value
+
+
+@pytest.mark.parametrize("text", ["low:0.9", "lowpass:a", "lowpass:0.1,0.2", "walk:0.9,5,6", "", "lowpass:2"])
+def test_parse_refuses(text):
+    with pytest.raises(InputError):
+        parse(text)
+
+
+@pytest.mark.parametrize("bad", [lambda t: t * np.nan, lambda t: t[:-1], lambda t: t + 1j, lambda t: 1.0])
+def test_a_filter_of_the_users_is_checked(bad):
+    with pytest.raises(FilterError):
+        response(bad, GRID)

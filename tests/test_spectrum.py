@@ -1,0 +1,222 @@
+"""Bases are compared by what they compute, never vector by vector: pairs inside a cluster of eigenvalues may rotate."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from longwave import Chebyshev, Exact, Lanczos, LowPass, Simultaneous
+from longwave.errors import ConvergenceError, ConvergenceWarning, InputError
+from longwave.neighbors import nearest
+from longwave.spectrum import blocks, chebyshev, sparsify
+from longwave.spectrum.density import density_of_states
+from longwave.vectors import normalize
+
+
+def planted(values, seed=0):
+    """A dense matrix with known eigenvalues under a random rotation."""
+    n = len(values)
+    q, _ = np.linalg.qr(np.random.default_rng(seed).normal(size=(n, n)))
+    dense = q * values @ q.T
+    return sp.csr_array((dense + dense.T) / 2, dtype=np.float32)
+
+
+@pytest.fixture(scope="module")
+def knn_matrix(digits_split):
+    """𝒲 of the largest component of all digits, k = 20."""
+    from longwave import graph
+
+    v = normalize(np.vstack([digits_split[0], digits_split[2]]))
+    whole = graph.build(nearest(v, v, k=20, exclude_self=True), gamma=3.0)
+    giant = np.flatnonzero(whole.labels == 0)
+    return sp.csr_array(whole.normalized[giant][:, giant])
+
+
+def filtered(spectrum, y, h):
+    u = spectrum.eigenvectors.toarray().astype(np.float64)
+    return y @ u * h(spectrum.eigenvalues) @ u.T
+
+
+BOTH_ENDS = np.concatenate([np.linspace(1, 0.3, 60), np.linspace(-1, -0.9, 40), np.linspace(-0.2, 0.2, 300)])
+METHODS = [
+    Exact(40),
+    Lanczos(40),
+    Chebyshev(40, tolerance=1e-4),
+    Simultaneous(40, oversampling=40, iterations=60),
+]
+
+
+@pytest.fixture
+def no_dense_shortcut(monkeypatch):
+    """Let Chebyshev iterate on a small matrix too."""
+    monkeypatch.setattr(chebyshev, "_DENSE_VERTICES", 0)
+
+
+@pytest.mark.usefixtures("no_dense_shortcut")
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: type(m).__name__)
+def test_every_method_gives_the_same_answer(method, knn_matrix):
+    """‖x − x*‖₂ / ‖x*‖₂, x* the exact rank-40 answer, h = h_0.99, y random Gaussian, float32."""
+    spectrum = method(knn_matrix, seed=1)
+    y = np.random.default_rng(0).normal(size=(20, knn_matrix.shape[0]))
+    exact = filtered(Exact(40)(knn_matrix), y, LowPass(0.99))
+    error = np.linalg.norm(filtered(spectrum, y, LowPass(0.99)) - exact) / np.linalg.norm(exact)
+    assert error < 2e-2
+    values = np.linalg.eigvalsh(knn_matrix.toarray().astype(np.float64))[::-1]
+    np.testing.assert_allclose(spectrum.eigenvalues, values[:40], atol=2e-3)
+    assert spectrum.next_eigenvalue == pytest.approx(values[40], abs=1e-2)
+    u = spectrum.eigenvectors.toarray().astype(np.float64)
+    assert np.abs(u.T @ u - np.eye(40)).max() < 1e-5
+    residuals = np.linalg.norm(knn_matrix @ u - u * spectrum.eigenvalues, axis=0)
+    np.testing.assert_allclose(spectrum.residuals, residuals, atol=1e-5)
+    np.testing.assert_allclose(spectrum.row_norms, np.linalg.norm(u, axis=1), atol=1e-5)
+
+
+@pytest.mark.usefixtures("no_dense_shortcut")
+def test_the_tolerance_is_kept(knn_matrix):
+    """The stated accuracy of `Chebyshev`: relative 2-norm error of h_0.99(A)y against the exact rank-r answer."""
+    y = np.random.default_rng(0).normal(size=(50, knn_matrix.shape[0]))
+    exact = filtered(Exact(60)(knn_matrix), y, LowPass(0.99))
+    errors = []
+    for tolerance in (1e-1, 1e-2, 1e-3):
+        got = filtered(Chebyshev(60, tolerance=tolerance)(knn_matrix), y, LowPass(0.99))
+        errors.append(np.linalg.norm(got - exact) / np.linalg.norm(exact))
+        assert errors[-1] <= tolerance
+    assert errors[-1] <= errors[0]
+
+
+@pytest.mark.usefixtures("no_dense_shortcut")
+def test_too_few_rounds_warn(knn_matrix):
+    with pytest.warns(ConvergenceWarning, match="after 1 rounds"):
+        Chebyshev(60, tolerance=1e-7, max_rounds=1)(knn_matrix)
+
+
+@pytest.mark.usefixtures("no_dense_shortcut")
+@pytest.mark.parametrize("method", [Lanczos(30), Chebyshev(30), Exact(30)], ids=lambda m: type(m).__name__)
+def test_largest_algebraic_never_largest_magnitude(method):
+    """The negative end has the larger magnitude and must not enter."""
+    np.testing.assert_allclose(method(planted(BOTH_ENDS)).eigenvalues, BOTH_ENDS[:30], atol=1e-3)
+
+
+def test_the_printed_iteration_chases_magnitude():
+    """Why it is not the default: with r̂ = 60 columns, the 40 negative eigenvalues near −1 take 40 of them."""
+    assert (Simultaneous(30, 30, 40)(planted(BOTH_ENDS)).eigenvalues < 0).sum() >= 5
+
+
+def test_signs_and_seeds_make_runs_equal(knn_matrix):
+    one, two = (Simultaneous(20, 10, 5)(knn_matrix, seed=3) for _ in range(2))
+    np.testing.assert_array_equal(one.eigenvectors.toarray(), two.eigenvectors.toarray())
+    u = one.eigenvectors.toarray()
+    assert (u[np.abs(u).argmax(axis=0), np.arange(20)] > 0).all()
+
+
+@pytest.mark.parametrize("method", [Exact(), Exact(99), Lanczos(99), Chebyshev(99), Simultaneous(99)], ids=repr)
+def test_a_rank_above_n_is_all_of_it(method):
+    matrix = planted(np.linspace(-0.5, 1, 30))
+    spectrum = method(matrix)
+    assert spectrum.rank == 30
+    assert spectrum.next_eigenvalue is None
+    u = spectrum.eigenvectors.toarray()
+    np.testing.assert_allclose(u * spectrum.eigenvalues.astype(np.float32) @ u.T, matrix.toarray(), atol=1e-5)
+
+
+def test_exact_refuses_what_cannot_fit():
+    with pytest.raises(InputError, match=r"Exact needs .* GiB .* use Chebyshev"):
+        Exact()(sp.csr_array((50_000, 50_000), dtype=np.float32))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Chebyshev(0),
+        lambda: Lanczos(-1),
+        lambda: Chebyshev(10, oversampling=0),
+        lambda: Chebyshev(10, tolerance=0),
+        lambda: Chebyshev(10, max_rounds=0),
+        lambda: Simultaneous(10, iterations=0),
+        lambda: Simultaneous(10, oversampling=-1),
+    ],
+)
+def test_bad_parameters(make):
+    with pytest.raises(InputError, match="must be"):
+        make()
+
+
+def test_multiply_equals_scipy():
+    matrix = sp.random_array((300, 200), density=0.05, format="csr", dtype=np.float32, rng=0)
+    for dtype in (np.float32, np.float64):
+        block = np.random.default_rng(0).normal(size=(200, 7)).astype(dtype)
+        out = blocks.multiply(matrix, block)
+        assert out.dtype == dtype
+        np.testing.assert_allclose(out, matrix @ block, atol=1e-5)
+
+
+def test_orthonormalize_survives_a_rank_deficient_block():
+    """After a strong filter the columns are nearly parallel; plain Cholesky-QR breaks down there."""
+    rng = np.random.default_rng(0)
+    block = (rng.normal(size=(3000, 1)) + 1e-6 * rng.normal(size=(3000, 40))).astype(np.float32)
+    with pytest.raises(np.linalg.LinAlgError):
+        np.linalg.cholesky(blocks.gram(block).astype(np.float32))
+    blocks.orthonormalize(block)
+    assert np.abs(block.T @ block - np.eye(40)).max() < 1e-4
+
+
+def test_orthonormalize_keeps_the_span():
+    block = np.random.default_rng(0).normal(size=(500, 20)).astype(np.float32)
+    q, _ = np.linalg.qr(block.astype(np.float64))
+    blocks.orthonormalize(block)
+    assert np.abs(block.T @ block - np.eye(20)).max() < 1e-5
+    np.testing.assert_allclose(q @ (q.T @ block), block, atol=1e-5)
+
+
+def test_orthonormalize_refuses_nan():
+    block = np.ones((10, 3), dtype=np.float32)
+    block[0, 0] = np.nan
+    with pytest.raises(ConvergenceError):
+        blocks.orthonormalize(block)
+
+
+def test_chebyshev_filter_equals_the_polynomial():
+    """p(λ) = T_m((λ − c)/e) / T_m((1 − c)/e), also at a degree where the plain recurrence overflows float32."""
+    values = np.linspace(-0.9, 1, 150)
+    matrix = planted(values)
+    for degree in (1, 2, 7, 60):
+        block = np.eye(150, dtype=np.float32)
+        chebyshev.chebyshev_filter(matrix, block, lower=-0.95, cut=0.2, degree=degree)
+        t = np.polynomial.chebyshev.Chebyshev.basis(degree)
+        center, half = (0.2 - 0.95) / 2, (0.2 + 0.95) / 2
+        q = np.linalg.eigh(matrix.toarray().astype(np.float64))
+        expected = q[1] * (t((q[0] - center) / half) / t((1 - center) / half)) @ q[1].T
+        np.testing.assert_allclose(block, expected, atol=2e-5)
+
+
+def test_density_counts_eigenvalues(knn_matrix):
+    values = np.linalg.eigvalsh(knn_matrix.toarray().astype(np.float64))[::-1]
+    density = density_of_states(knn_matrix)
+    assert density.weights.sum() == pytest.approx(len(values))
+    for rank in (50, 200, 600):
+        assert density.eigenvalue(rank) == pytest.approx(values[rank], abs=0.05)
+
+
+def test_sparsify_keeps_the_largest_of_the_whole(knn_matrix):
+    spectrum = Exact(25)(knn_matrix)
+    u = np.abs(spectrum.eigenvectors.toarray())
+    for tau in (0, 1, 1000, u.size // 2):
+        sparse = sparsify(spectrum, nonzeros=tau)
+        kept = np.abs(sparse.eigenvectors.toarray())
+        assert np.count_nonzero(kept) == tau
+        np.testing.assert_allclose(np.sort(kept[kept > 0]), np.sort(u.ravel())[u.size - tau :])
+        np.testing.assert_array_equal(sparse.row_norms, spectrum.row_norms)  # η is taken before
+    assert sparsify(spectrum, nonzeros=u.size) is spectrum
+
+
+def test_sparsify_with_ties_keeps_exactly_tau():
+    spectrum = Exact()(sp.csr_array(np.zeros((6, 6), dtype=np.float32)))  # U = I: six ones
+    assert np.count_nonzero(sparsify(spectrum, nonzeros=4).eigenvectors.toarray()) == 4
+
+
+def test_truncation_bound(knn_matrix):
+    spectrum = Exact(100)(knn_matrix)
+    values = np.linalg.eigvalsh(knn_matrix.toarray().astype(np.float64))[::-1]
+    h = LowPass(0.99)
+    assert spectrum.truncation_bound(h) == pytest.approx(h(values[100:101])[0], rel=1e-4)
+    assert spectrum.truncation_bound(h, complement=True) == pytest.approx(h(values[100:101])[0] - 0.01, rel=1e-3)
+    assert Exact()(knn_matrix).truncation_bound(h) == 0
