@@ -30,6 +30,7 @@ LAYERS = [
     ["plots"],
     ["demo"],
     ["cli"],
+    ["__main__"],
 ]
 ROW = {name: row for row, names in enumerate(LAYERS) for name in names}
 

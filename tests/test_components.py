@@ -1,12 +1,12 @@
 import numpy as np
-import oracle
 import pytest
-from test_graph import make
 
+import oracle
 from longwave import Chebyshev, Exact, Lanczos, LowPass, Simultaneous
 from longwave.components import decompose_blocks, decompose_giant, decompose_whole, rank_share, select_slices
 from longwave.solvers import Spectral, System
 from longwave.types import COPIED, IN_BASIS, ISOLATED
+from test_graph import make
 
 
 def test_rank_shares_of_section_7():
@@ -26,7 +26,9 @@ def test_slices_are_completed_by_the_largest():
     assert select_slices([], rank=5, min_rank=1) == []
 
 
-@pytest.mark.parametrize("method", [Exact(), Lanczos(500), Chebyshev(500), Simultaneous(500)], ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize(
+    "method", [Exact(), Lanczos(500), Chebyshev(500), Simultaneous(500)], ids=lambda m: type(m).__name__
+)
 @pytest.mark.parametrize("min_rank", [1, 4, 200])
 def test_blocks_equal_the_whole_at_full_rank(hard_vectors, method, min_rank):
     graph = make(hard_vectors, k=8)

@@ -1,9 +1,9 @@
 import numpy as np
-import oracle
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+import oracle
 from longwave import graph
 from longwave.neighbors import nearest
 from longwave.vectors import normalize
@@ -63,7 +63,9 @@ def test_gamma_is_applied_once():
 
 @settings(deadline=None, max_examples=40)
 @given(
-    v=arrays(np.float64, st.tuples(st.integers(1, 14), st.integers(1, 3)), elements=st.sampled_from([-1.0, 0.0, 0.5, 1.0])),
+    v=arrays(
+        np.float64, st.tuples(st.integers(1, 14), st.integers(1, 3)), elements=st.sampled_from([-1.0, 0.0, 0.5, 1.0])
+    ),
     k=st.integers(1, 6),
 )
 def test_any_small_set_gives_a_valid_graph(v, k):

@@ -1,7 +1,7 @@
 import numpy as np
-import oracle
 import pytest
 
+import oracle
 from longwave import neighbors
 from longwave.neighbors import nearest
 from longwave.vectors import normalize

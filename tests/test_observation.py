@@ -1,7 +1,7 @@
 import numpy as np
-import oracle
 import pytest
 
+import oracle
 from longwave.errors import InputError
 from longwave.neighbors import nearest
 from longwave.observation import keep_largest, observe

@@ -19,7 +19,9 @@ def test_generalised_max_pooling_is_the_formula(regions):
     for item in range(9):
         own = np.flatnonzero(item_of == item)
         V = v[own].astype(np.float64)
-        np.testing.assert_allclose(sigma[item, own], np.linalg.solve(V @ V.T + np.eye(len(own)), np.ones(len(own))), rtol=1e-5)
+        np.testing.assert_allclose(
+            sigma[item, own], np.linalg.solve(V @ V.T + np.eye(len(own)), np.ones(len(own))), rtol=1e-5
+        )
         assert not np.delete(sigma[item], own).any()
 
 

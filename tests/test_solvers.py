@@ -2,14 +2,13 @@
 
 import networkx as nx
 import numpy as np
-import oracle
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse.linalg import expm_multiply
-from test_graph import make
 
+import oracle
 from longwave import (
     Chebyshev,
     ChebyshevFilter,
@@ -28,6 +27,7 @@ from longwave import (
 from longwave.components import decompose_blocks
 from longwave.errors import ConvergenceWarning, FilterError, FilterWarning, InputError
 from longwave.solvers import System
+from test_graph import make
 
 EXACT = [Spectral(), Spectral(complement=False), ConjugateGradient(), Hybrid(1e-6), ChebyshevFilter(), RandomWalk(3000)]
 
@@ -88,7 +88,10 @@ def test_networkx_pagerank_is_a_second_oracle(digits_split):
     matrix = sp.csr_array(graph.normalized[keep][:, keep])
     for solver in (ConjugateGradient(1e-9), Spectral()):
         system = System(matrix, Exact()(matrix))
-        assert relative(solver(system, sp.csr_array(y[None], dtype=np.float32), LowPass(0.9)).scores, expected[None]) < 1e-5
+        assert (
+            relative(solver(system, sp.csr_array(y[None], dtype=np.float32), LowPass(0.9)).scores, expected[None])
+            < 1e-5
+        )
 
 
 @pytest.mark.parametrize("solver", [ConjugateGradient(), Hybrid(), RandomWalk(5)], ids=repr)

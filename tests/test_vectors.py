@@ -69,7 +69,9 @@ def test_dimension_of_queries():
 
 @settings(deadline=None, max_examples=60)
 @given(
-    scores=arrays(np.float32, st.tuples(st.integers(1, 4), st.integers(1, 60)), elements=st.sampled_from([-1, 0, 0.5, 2])),
+    scores=arrays(
+        np.float32, st.tuples(st.integers(1, 4), st.integers(1, 60)), elements=st.sampled_from([-1, 0, 0.5, 2])
+    ),
     k=st.integers(1, 70),
 )
 def test_top_k_equals_a_stable_sort(scores, k):

@@ -18,7 +18,7 @@ from longwave.basis import Basis
 from longwave.errors import CorruptIndexError, InputError
 from longwave.filters import LowPass
 from longwave.items import Items
-from longwave.pooling import pooling_matrix
+from longwave.pooling import check_pooling, pooling_matrix
 from longwave.ranking import Blend, Euclidean, blend_scores, euclidean_scores
 from longwave.solvers import Solver, Spectral, System
 from longwave.spectrum import Chebyshev, Method, sparsify
@@ -96,6 +96,7 @@ class Index:
         as in the paper's experiments) or "whole". pooling: "gmp" or "sum". sparsity: fraction of the basis's entries to
         drop. A k above n − 1 and a rank above n are clipped.
         """
+        check_pooling(pooling)
         _check_build(k=k, gamma=gamma, components=components, min_rank=min_rank, sparsity=sparsity)
         unit = unit_vectors(vectors)
         items = Items.make(len(unit), groups=groups, ids=ids)

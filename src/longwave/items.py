@@ -66,5 +66,7 @@ def _labels(labels: ArrayLike, name: str) -> Array:
 def _distinct(ids: Array) -> Array:
     values, counts = np.unique(ids, return_counts=True)
     if (counts > 1).any():
-        raise InputError(f"ids must be distinct, but {values[counts > 1][0]!r} occurs {counts.max()} times")
+        raise InputError(
+            f"ids must be distinct, but {values[counts > 1][0].item()!r} occurs {counts[counts > 1][0]} times"
+        )
     return ids

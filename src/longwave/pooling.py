@@ -36,14 +36,19 @@ def gmp_weights(regions: NDArray[np.float32], *, regularization: float = 1.0) ->
 POOLINGS: dict[str, Weights] = {"gmp": gmp_weights, "sum": sum_weights}
 
 
+def check_pooling(pooling: str) -> None:
+    """Raise unless the pooling has this name."""
+    if pooling not in POOLINGS:
+        raise InputError(f"pooling must be one of {', '.join(POOLINGS)}, got '{pooling}'")
+
+
 def pooling_matrix(vectors: NDArray[np.float32], item_of: NDArray[np.int64], *, pooling: str) -> Sparse:
     """Σ, CSR (N, n): row i holds the weights of the regions of item i.
 
     vectors: (n, d); item_of: (n,) item number of each vector, 0 … N−1, all present. Items are batched by their number
     of regions. Time O(n m (d + m²)) for m regions each.
     """
-    if pooling not in POOLINGS:
-        raise InputError(f"pooling must be one of {', '.join(POOLINGS)}, got '{pooling}'")
+    check_pooling(pooling)
     counts = np.bincount(item_of)
     order = np.argsort(item_of, kind="stable")  # regions by item
     starts = np.cumsum(counts) - counts

@@ -33,13 +33,19 @@ app = typer.Typer(
 )
 
 
-@app.callback()
-def _version(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
-) -> None:
-    if version:
-        out.print(longwave.__version__)
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(longwave.__version__)
         raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options before the command."""
 
 
 @app.command()
@@ -211,8 +217,9 @@ def evaluate(
     else:
         assert labels is not None
         judgements = truth.from_labels(labels, query_labels, opened)
+    vectors = o.vectors_from(queries)
     start = time.perf_counter()
-    hits = opened.search(o.vectors_from(queries), len(opened), **chosen)
+    hits = opened.search(vectors, len(opened), **chosen)
     elapsed = time.perf_counter() - start
     if len(hits) != len(judgements):
         raise InputError(f"there are {len(hits)} queries but ground truth for {len(judgements)}")

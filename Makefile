@@ -1,0 +1,43 @@
+# Every target sets itself up: virtual environment, Python packages, Debian's Fashion-MNIST for the tests.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+FASHION := /usr/share/datasets/fashion-mnist
+
+.PHONY: demo test test-slow lint docs bench clean
+
+demo: $(VENV)/.plots
+	$(BIN)/longwave demo
+
+test: $(VENV)/.test fashion
+	$(BIN)/python -m pytest
+
+test-slow: $(VENV)/.test fashion
+	$(BIN)/python -m pytest -m "slow or not slow"
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+docs: $(VENV)/.plots
+	$(BIN)/python -m longwave.cli.reference > docs/cli.md
+
+bench: $(VENV)/.bench fashion
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV)
+
+# .venv/.EXTRA: the package with that extra, installed anew whenever pyproject.toml changes.
+$(VENV)/.%: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Longwave needs Python 3.11 or later")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	touch $@
+
+.PHONY: fashion
+fashion:
+	@test -d $(FASHION) || { command -v apt-get >/dev/null && test "$$(id -u)" = 0 && apt-get update -qq \
+		&& apt-get install -y -qq dataset-fashion-mnist; } \
+		|| echo "Fashion-MNIST is not installed (Debian package dataset-fashion-mnist): what needs it is skipped"

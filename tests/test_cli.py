@@ -1,0 +1,255 @@
+"""The command line as a user meets it: a process, its output, its exit code."""
+
+import csv
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import longwave as lw
+
+DOCUMENT = Path(__file__).parents[1] / "docs" / "cli.md"
+
+
+def run(*arguments, cwd=None):
+    """Exit code, stdout, stderr."""
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-m", "longwave", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def map_of(text):
+    return float(re.search(r"mAP ([\d.]+)", text).group(1))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, digits_split):
+    """Digits as files, and an index of them."""
+    place = tmp_path_factory.mktemp("cli")
+    vectors, labels, queries, query_labels = digits_split
+    for name, array in (("v", vectors), ("l", labels), ("q", queries), ("ql", query_labels)):
+        np.save(place / f"{name}.npy", array)
+    code, out, err = run("build", "v.npy", "-o", "d.longwave", "--k", 20, "--rank", 20, cwd=place)
+    assert code == 0, err
+    assert "1,597 items" in out
+    return place
+
+
+def test_build_equals_the_library(folder, digits_split):
+    index = lw.Index.build(digits_split[0], k=20, spectrum=lw.Chebyshev(20))
+    loaded = lw.Index.load(folder / "d.longwave")
+    np.testing.assert_array_equal(index.search(digits_split[2], 9).ids, loaded.search(digits_split[2], 9).ids)
+
+
+def test_evaluate_digits(folder):
+    labels = ("--labels", "l.npy", "--query-labels", "ql.npy")
+    code, out, _ = run("evaluate", "d.longwave", "q.npy", *labels, "--solver", "euclidean", cwd=folder)
+    assert code == 0
+    assert map_of(out) == pytest.approx(65.8, abs=0.1)
+    _, out, _ = run("evaluate", "d.longwave", "q.npy", *labels, cwd=folder)
+    assert map_of(out) == pytest.approx(87.1, abs=0.5)
+    _, out, _ = run("evaluate", "d.longwave", "q.npy", *labels, "--per-query", cwd=folder)
+    assert len(re.findall(r"^query \d+: ", out, re.M)) == 200
+
+
+def test_evaluate_with_truth_and_queries_without_positives(folder, digits_split):
+    labels, query_labels = digits_split[1], digits_split[3]
+    entries = [{"positive": np.flatnonzero(labels == label).tolist()} for label in query_labels]
+    entries[0]["positive"] = []
+    (folder / "t.json").write_text(json.dumps({"queries": entries}))
+    code, out, _ = run("evaluate", "d.longwave", "q.npy", "--truth", "t.json", cwd=folder)
+    assert code == 0
+    assert "over 199 queries (1 without positives left out)" in out
+
+
+def test_search_prints_a_table(folder):
+    code, out, _ = run("search", "d.longwave", "q.npy", "-k", 3, cwd=folder)
+    assert code == 0
+    assert "query" in out
+    assert "200 queries × 3 hits" in out
+
+
+def test_search_writes_every_format(folder, digits_split):
+    expected = lw.Index.load(folder / "d.longwave").search(digits_split[2], 4, filter=lw.Heat(5.0), blend=0.3)
+    for name in ("h.npz", "h.json", "h.csv"):
+        code, _, err = run(
+            "search", "d.longwave", "q.npy", "-k", 4, "--filter", "heat:5", "--blend", 0.3, "-o", name, cwd=folder
+        )
+        assert code == 0, err
+    with np.load(folder / "h.npz") as arrays:
+        np.testing.assert_array_equal(arrays["ids"], expected.ids)
+        np.testing.assert_allclose(arrays["scores"], expected.scores, rtol=1e-5)
+    rows = json.loads((folder / "h.json").read_text())
+    assert [row["ids"] for row in rows] == expected.ids.tolist()
+    with (folder / "h.csv").open() as file:
+        table = list(csv.DictReader(file))
+    assert [int(row["id"]) for row in table] == expected.ids.ravel().tolist()
+    assert [(row["query"], row["rank"]) for row in table[:5]] == [
+        ("0", "1"),
+        ("0", "2"),
+        ("0", "3"),
+        ("0", "4"),
+        ("1", "1"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--solver", "hybrid", "--tolerance", "1e-3"],
+        ["--solver", "cg", "--tolerance", "1e-4", "--steps", "500"],
+        ["--solver", "walk", "--steps", "30"],
+        ["--solver", "chebyshev"],
+        ["--no-complement"],
+        ["--blend", "1", "--blend-scale", "printed"],
+        ["--blend", "1", "--blend-everywhere"],
+        ["--cut", "5", "--neighbors", "20", "--region-sum", "products"],
+    ],
+    ids=" ".join,
+)
+def test_every_option_of_search(folder, options):
+    code, out, err = run("search", "d.longwave", "q.npy", *options, cwd=folder)
+    assert code == 0, err
+    assert "200 queries" in out
+
+
+def test_regional_build_and_search(folder):
+    np.save(folder / "groups.npy", np.arange(1597) // 4)
+    np.save(folder / "qg.npy", np.arange(200) // 5)
+    code, out, err = run("build", "v.npy", "-o", "r.longwave", "--groups", "groups.npy", "--rank", 30, cwd=folder)
+    assert code == 0, err
+    assert "400 items" in out
+    code, out, err = run(
+        "search", "r.longwave", "q.npy", "--query-groups", "qg.npy", "--cut", 200, "-o", "r.npz", cwd=folder
+    )
+    assert code == 0, err
+    assert "40 queries × 10 hits" in out
+
+
+@pytest.mark.parametrize("spectrum", ["lanczos", "simultaneous", "exact", "none"])
+def test_every_spectrum(folder, spectrum):
+    name = f"{spectrum}.longwave"
+    code, _, err = run("build", "v.npy", "-o", name, "--k", 10, "--rank", 30, "--spectrum", spectrum, cwd=folder)
+    assert code == 0, err
+    code, out, err = run("info", name, cwd=folder)
+    assert code == 0, err
+    assert ("none" if spectrum == "none" else "rank ") in out
+
+
+def test_info_says_it_all(folder):
+    code, out, _ = run("info", "d.longwave", "--verify", "--filter", "lowpass:0.9", cwd=folder)
+    assert code == 0
+    for word in (
+        "items",
+        "1,597 × 64",
+        "components",
+        "isolated",
+        "eigenvalues",
+        "residuals",
+        "LowPass(alpha=0.9)",
+        "memory",
+        "checksums",
+    ):
+        assert word in out
+    np.save(folder / "few.npy", np.abs(np.random.default_rng(0).normal(size=(6, 4))))
+    run("build", "few.npy", "-o", "few.longwave", cwd=folder)
+    assert "clipped from 50" in " ".join(run("info", "few.longwave", cwd=folder)[1].split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["build", "nothing.npy", "-o", "x"], ["nothing.npy"]),
+        (["build", "v.xyz", "-o", "x"], ["v.xyz"]),
+        (["build", "v.npy", "-o", "d.longwave"], ["d.longwave exists", "--force"]),
+        (["build", "v.npy", "-o", "no/where"], ["there is no folder"]),
+        (["build", "v.npy", "-o", "x", "--rank", "0"], ["rank must be"]),
+        (["build", "v.npy", "-o", "x", "--spectrum", "magic"], ["chebyshev, lanczos", "'magic'"]),
+        (["build", "v.npy", "-o", "x", "--groups", "ql.npy"], ["groups must have one entry per vector, 1597, got 200"]),
+        (["build", "nan.npy", "-o", "x"], ["nan at row 1, column 2"]),
+        (["search", "v.npy", "q.npy"], ["is a file"]),
+        (["search", "nothing", "q.npy"], ["does not exist"]),
+        (["search", "d.longwave", "nothing.npy"], ["nothing.npy"]),
+        (["search", "d.longwave", "few.npy"], ["4 dimensions but the index has 64"]),
+        (["search", "d.longwave", "q.npy", "--filter", "lowpass:1.0"], ["below 1, got 1.0"]),
+        (["search", "d.longwave", "q.npy", "--filter", "magic:1"], ["unknown filter", "lowpass:ALPHA"]),
+        (["search", "d.longwave", "q.npy", "--solver", "magic"], ["solver must be one of"]),
+        (["search", "d.longwave", "q.npy", "--solver", "walk", "--tolerance", "1"], ["has no --tolerance"]),
+        (["search", "d.longwave", "q.npy", "--solver", "cg", "--filter", "heat:1"], ["LowPass(alpha) only"]),
+        (["search", "d.longwave", "q.npy", "--blend-everywhere"], ["needs --blend"]),
+        (["search", "d.longwave", "q.npy", "-k", "0"], ["k must be"]),
+        (["search", "d.longwave", "q.npy", "-o", "h.xls"], [".npz, .json, .csv"]),
+        (["evaluate", "d.longwave", "q.npy"], ["either with --truth F or with --labels F"]),
+        (["evaluate", "d.longwave", "q.npy", "--labels", "l.npy"], ["--query-labels"]),
+        (["evaluate", "d.longwave", "q.npy", "--truth", "bad.json"], ["not ground truth", "positive"]),
+        (["evaluate", "d.longwave", "q.npy", "--truth", "unknown.json"], ["query 0 names item 99999"]),
+        (["info", "v.npy"], ["is a file"]),
+    ],
+    ids=lambda a: " ".join(a) if a and a[0] in ("build", "search", "evaluate", "info") else "",
+)
+def test_errors_are_one_line_and_exit_1(folder, arguments, words):
+    np.save(folder / "nan.npy", np.where(np.arange(12).reshape(3, 4) == 6, np.nan, 1.0))
+    np.save(folder / "few.npy", np.abs(np.random.default_rng(0).normal(size=(6, 4))))
+    (folder / "v.xyz").write_text("1")
+    (folder / "bad.json").write_text('{"queries": [{"junk": []}]}')
+    (folder / "unknown.json").write_text(json.dumps({"queries": [{"positive": [99999]}] * 200}))
+    code, out, err = run(*arguments, cwd=folder)
+    assert code == 1
+    assert err.count("\n") == 1, err
+    assert err.startswith("longwave: ")
+    assert all(word in err for word in words), err
+    assert "Traceback" not in out + err
+    assert not (folder / "x").exists()
+
+
+def test_usage_errors_exit_2(folder):
+    assert run("build", cwd=folder)[0] == 2
+    assert run("search", "d.longwave", "q.npy", "--colour", "red", cwd=folder)[0] == 2
+
+
+def test_force_replaces(folder):
+    run("build", "v.npy", "-o", "f.longwave", "--rank", 5, cwd=folder)
+    code, _, _ = run("build", "v.npy", "-o", "f.longwave", "--rank", 6, "--force", cwd=folder)
+    assert code == 0
+    assert "rank=6" in lw.Index.load(folder / "f.longwave").settings.spectrum
+
+
+def test_warnings_are_one_line(folder):
+    vectors = np.abs(np.random.default_rng(0).normal(size=(10, 4)))
+    vectors[3] = 0
+    np.save(folder / "zero.npy", vectors)
+    code, _, err = run("build", "zero.npy", "-o", "zero.longwave", cwd=folder)
+    assert code == 0
+    assert err == (
+        "longwave: warning: 1 of 10 rows of vectors are all zero (the first is row 3); "
+        "they have no neighbours and can only be found last: consider dropping them\n"
+    )
+
+
+def test_version_and_help():
+    assert run("--version")[1].strip() == lw.__version__
+    code, out, _ = run("--help")
+    assert code == 0
+    for command in ("build", "search", "info", "evaluate", "demo"):
+        assert command in out
+
+
+def test_the_reference_in_the_docs_is_what_help_prints():
+    """`make docs` writes it."""
+    from longwave.cli.reference import reference
+
+    assert DOCUMENT.read_text("utf-8") == reference(), "docs/cli.md is out of date: run `make docs`"
+
+
+def test_demo(tmp_path):
+    code, out, err = run("demo", cwd=tmp_path)
+    assert code == 0, err
+    rows = {cells[1].strip(): cells for line in out.splitlines() if len(cells := line.split("│")) > 5}
+    assert float(rows["Euclidean"][3]) == pytest.approx(65.8, abs=0.1)
+    assert float(rows["linear system"][3]) == pytest.approx(87.1, abs=0.2)
+    assert float(rows["Longwave's default"][3]) == pytest.approx(87.1, abs=0.5)
+    assert (tmp_path / "demo.png").stat().st_size > 20_000

@@ -1,0 +1,362 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import longwave as lw
+import oracle
+from longwave.errors import DataWarning, FilterError, InputError
+
+EXACT_OPTIONS = [
+    {"solver": lw.Spectral()},
+    {"solver": lw.Spectral(complement=False)},
+    {"solver": lw.ConjugateGradient()},
+    {"solver": lw.Hybrid(1e-6)},
+    {"solver": lw.ChebyshevFilter()},
+]
+
+
+@pytest.fixture(scope="module")
+def vectors(digits_split):
+    return digits_split[0][:300]
+
+
+@pytest.fixture(scope="module")
+def queries(digits_split):
+    return digits_split[2][:12]
+
+
+@pytest.fixture(scope="module")
+def index(vectors):
+    return lw.Index.build(vectors, k=10, spectrum=lw.Exact())
+
+
+def expected_scores(vectors, queries, query_of, *, k, neighbors, alpha):
+    v, q = oracle.unit(vectors), oracle.unit(queries)
+    w = oracle.normalized(oracle.adjacency(v, k, 3.0))
+    return oracle.linear_system(w, oracle.observation(v, q, query_of, neighbors, 3.0), alpha)
+
+
+@pytest.mark.parametrize("options", EXACT_OPTIONS, ids=lambda o: repr(o["solver"]))
+def test_from_vectors_to_scores_equals_the_oracle(index, vectors, queries, options):
+    """Relative 2-norm 1e-5 per query, from raw vectors to item scores, α = 0.9."""
+    expected = expected_scores(vectors, queries, np.arange(12), k=10, neighbors=5, alpha=0.9)
+    scores, ids = index.search(queries, 300, filter=lw.LowPass(0.9), neighbors=5, **options)
+    got = np.empty_like(expected)
+    np.put_along_axis(got, ids, scores, axis=1)
+    assert (np.linalg.norm(got - expected, axis=1) < 1e-5 * np.linalg.norm(expected, axis=1)).all()
+
+
+def test_hits_are_sorted_and_shaped(index, queries):
+    hits = index.search(queries, k=7)
+    assert hits.ids.shape == hits.scores.shape == (12, 7)
+    assert (np.diff(hits.scores, axis=1) <= 0).all()
+    scores, ids = hits
+    assert scores is hits.scores
+    assert ids is hits.ids
+    assert len(hits) == 12
+    assert index.search(queries[0], k=3).ids.tolist() == [hits.ids[0, :3].tolist()]  # one query as a vector
+    assert index.search(queries, k=10_000).ids.shape == (12, 300)
+
+
+def test_chunks_of_queries_change_nothing(index, queries, monkeypatch):
+    whole = index.search(queries, k=5, solver=lw.Hybrid(), blend=0.5)
+    monkeypatch.setattr("longwave.index._SCORE_NUMBERS", 300 * 5)
+    cut = index.search(queries, k=5, solver=lw.Hybrid(), blend=0.5)
+    np.testing.assert_array_equal(whole.ids, cut.ids)
+    np.testing.assert_array_equal(whole.steps, cut.steps)
+    np.testing.assert_allclose(whole.errors, cut.errors, atol=5e-5)  # both at rounding
+
+
+def test_ids_of_the_users(vectors, queries):
+    plain = lw.Index.build(vectors, k=10, spectrum=lw.Lanczos(30)).search(queries, 5)
+    names = np.array([f"digit {i}" for i in range(300)])
+    named = lw.Index.build(vectors, ids=names, k=10, spectrum=lw.Lanczos(30)).search(queries, 5)
+    np.testing.assert_array_equal(named.ids, names[plain.ids])
+    numbered = lw.Index.build(vectors, ids=list(range(1000, 1300)), k=10, spectrum=lw.Lanczos(30)).search(queries, 5)
+    np.testing.assert_array_equal(numbered.ids, plain.ids + 1000)
+
+
+@pytest.mark.parametrize("pooling", ["gmp", "sum"])
+def test_regional_search_pools_vertex_scores(vectors, queries, pooling):
+    from longwave.pooling import pooling_matrix
+    from longwave.vectors import normalize
+
+    groups = np.random.default_rng(0).permutation(np.arange(300) // 4)
+    index = lw.Index.build(vectors, groups=groups, k=10, spectrum=lw.Exact(), pooling=pooling)
+    query_of = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 3])
+    x = expected_scores(vectors, queries, query_of, k=10, neighbors=5, alpha=0.9)
+    expected = x @ pooling_matrix(normalize(vectors), groups, pooling=pooling).toarray().T
+    for options in EXACT_OPTIONS:
+        scores, ids = index.search(queries, 75, query_groups=query_of, filter=lw.LowPass(0.9), neighbors=5, **options)
+        got = np.empty_like(expected)
+        np.put_along_axis(got, ids, scores, axis=1)
+        assert np.linalg.norm(got - expected) < 1e-5 * np.linalg.norm(expected)
+
+
+def test_groups_of_one_equal_no_groups_with_sum_pooling(vectors, queries):
+    plain = lw.Index.build(vectors, k=10, spectrum=lw.Lanczos(40)).search(queries, 9)
+    alone = lw.Index.build(vectors, groups=np.arange(300), k=10, spectrum=lw.Lanczos(40), pooling="sum").search(
+        queries, 9
+    )
+    np.testing.assert_array_equal(plain.ids, alone.ids)
+
+
+def test_string_groups_name_the_items(vectors, queries):
+    groups = [f"photo {i // 3:03d}" for i in range(300)]
+    index = lw.Index.build(vectors, groups=groups, k=10, spectrum=lw.Lanczos(40))
+    assert len(index) == 100
+    assert index.search(queries, 1).ids[0, 0].startswith("photo ")
+
+
+def test_euclidean(index, vectors, queries):
+    hits = index.search(queries, 5, solver=lw.Euclidean())
+    dots = oracle.unit(queries) @ oracle.unit(vectors).T
+    np.testing.assert_allclose(hits.scores, -np.sort(-dots, axis=1)[:, :5], atol=1e-6)
+
+
+def test_blend_is_the_formula(vectors, queries):
+    """x' = x + w c (1 − η) V q, with c by name."""
+    index = lw.Index.build(vectors, k=10, spectrum=lw.Lanczos(20))
+    n = len(index)
+
+    def dense(**options):
+        hits = index.search(queries, n, **options)
+        out = np.empty((12, n))
+        np.put_along_axis(out, hits.ids, hits.scores, axis=1)
+        return out
+
+    x, s = dense(), dense(solver=lw.Euclidean())
+    eta = index.row_norms
+    for scale, c in (
+        ("printed", np.ones((12, 1))),
+        ("impulse", np.full((12, 1), 0.01)),
+        ("peak", (x.max(axis=1) / s.max(axis=1))[:, None]),
+    ):
+        expected = x + 0.7 * c * (1 - eta) * s
+        np.testing.assert_allclose(dense(blend=lw.Blend(0.7, scale)), expected, atol=1e-5)
+    np.testing.assert_allclose(dense(blend=0.7), x + 0.7 * c * (1 - eta) * s, atol=1e-5)  # a number: scale "peak"
+    np.testing.assert_allclose(dense(blend=lw.Blend(0.7, everywhere=True)), x + 0.7 * c * s, atol=1e-5)
+    np.testing.assert_allclose(dense(blend=0), x, atol=1e-7)
+
+
+def test_regional_blend_pools_like_x(vectors, queries):
+    groups = np.arange(300) // 3
+    index = lw.Index.build(vectors, groups=groups, k=10, spectrum=lw.Lanczos(20))
+    query_of = np.repeat([0, 1, 2], 4)
+    options = {"query_groups": query_of, "filter": lw.LowPass(0.9)}
+    x = index.search(queries, 100, **options)
+    mixed = index.search(queries, 100, blend=lw.Blend(1.0, "printed"), **options)
+    region_sum = np.stack([oracle.unit(queries)[query_of == q].sum(axis=0) for q in range(3)])
+    term = ((1 - index.row_norms) * (region_sum @ oracle.unit(vectors).T)) @ index.item_pooling.toarray().T
+    for row in range(3):
+        before = dict(zip(x.ids[row].tolist(), x.scores[row].tolist(), strict=True))
+        for i, score in zip(mixed.ids[row].tolist(), mixed.scores[row].tolist(), strict=True):
+            assert score == pytest.approx(before[i] + term[row, i], abs=1e-4)
+
+
+def test_peak_scale_is_defined_for_every_filter_and_impulse_is_not(index, queries):
+    index.search(queries, 3, filter=lw.Ideal(0.5), blend=lw.Blend(1.0, "peak"))
+    with pytest.raises(FilterError, match=r"needs h\(0\) > 0"):
+        index.search(queries, 3, filter=lw.Ideal(0.5), blend=lw.Blend(1.0, "impulse"))
+
+
+def test_filters_need_no_rebuild(index, queries):
+    tops = {
+        str(index.search(queries, 50, filter=h).ids.tolist()) for h in (lw.LowPass(0.2), lw.LowPass(0.99), lw.Heat(5))
+    }
+    assert len(tops) == 3
+
+
+def test_sparsity_drops_that_fraction(vectors, queries):
+    full = lw.Index.build(vectors, k=10, spectrum=lw.Lanczos(40), components="whole")
+    sparse = lw.Index.build(vectors, k=10, spectrum=lw.Lanczos(40), components="whole", sparsity=0.9)
+    assert sparse.spectrum.eigenvectors.nonzeros == pytest.approx(0.1 * 300 * 40, abs=1)
+    np.testing.assert_array_equal(sparse.spectrum.row_norms, full.spectrum.row_norms)
+    assert sparse.search(queries, 5).ids.shape == (12, 5)
+
+
+def test_sparsify_then_pool(vectors, queries):
+    """Regional: U is sparsified, then pooled."""
+    index = lw.Index.build(vectors, groups=np.arange(300) // 3, k=10, spectrum=lw.Lanczos(40), sparsity=0.8)
+    expected = index.item_pooling @ index.spectrum.eigenvectors.toarray()
+    np.testing.assert_allclose(index.pooled.toarray(), expected, atol=1e-6)
+
+
+def test_clipping_is_defined(queries):
+    few = np.abs(np.random.default_rng(0).normal(size=(5, 64)))
+    index = lw.Index.build(few, k=50, spectrum=lw.Chebyshev(1000))
+    assert index.settings.k_used == 4
+    assert index.spectrum.rank <= 5
+    assert index.search(queries, 10).ids.shape == (12, 5)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("components", ["blocks", "giant", "whole"])
+def test_tiny_collections(n, components):
+    """A single vector; orthogonal vectors, one component each."""
+    index = lw.Index.build(np.eye(n, 4), components=components)
+    hits = index.search(np.eye(1, 4), 5)
+    assert hits.ids[0, 0] == 0
+    assert np.isfinite(hits.scores).all()
+    assert hits.ids.shape == (1, n)
+
+
+def test_zero_vectors_are_isolated_and_last(queries):
+    vectors = np.vstack([np.abs(np.random.default_rng(0).normal(size=(30, 64))), np.zeros((1, 64))])
+    with pytest.warns(DataWarning, match="1 of 31 rows"):
+        index = lw.Index.build(vectors, k=5, spectrum=lw.Exact())
+    hits = index.search(queries, 31)
+    assert (hits.scores[hits.ids == 30] == 0).all()
+
+
+def test_duplicates_rank_together():
+    rng = np.random.default_rng(0)
+    vectors = np.vstack([rng.normal(size=(40, 8)), np.tile(rng.normal(size=8), (6, 1))])
+    index = lw.Index.build(vectors, k=5, spectrum=lw.Exact())
+    assert set(index.search(vectors[45], 6).ids[0].tolist()) == set(range(40, 46))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"k": 0}, "k must be a whole number of at least 1, got 0"),
+        ({"k": 2.5}, "k must be a whole number"),
+        ({"gamma": 0.0}, "gamma must be above 0"),
+        ({"components": "some"}, "one of blocks, giant, whole, got 'some'"),
+        ({"min_rank": 0}, "min_rank must be"),
+        ({"sparsity": 1.0}, "sparsity must be at least 0 and below 1"),
+        ({"groups": [0, 1]}, "one entry per vector, 300, got 2"),
+        ({"groups": [[0]] * 300}, "flat list"),
+        ({"groups": [0.5] * 300}, "ints or of strings"),
+        ({"ids": [1, 2]}, "one entry per vector, 300, got 2"),
+        ({"ids": [7] * 300}, "ids must be distinct, but 7 occurs 300 times"),
+        ({"groups": np.arange(300) // 3, "ids": [1, 2]}, "one entry per distinct group, 100, got 2"),
+        ({"groups": np.arange(300) // 3, "pooling": "max"}, "one of gmp, sum"),
+    ],
+)
+def test_bad_build_options(vectors, options, words):
+    with pytest.raises(InputError) as error:
+        lw.Index.build(vectors, **{"k": 5, "spectrum": None, **options})
+    assert words in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"k": 0}, "k must be"),
+        ({"neighbors": 0}, "neighbors must be"),
+        ({"cut": 0}, "cut must be"),
+        ({"query_groups": [0, 1]}, "one entry per query row, 12"),
+        ({"query_groups": [0] * 11 + [2]}, "no row for query 1"),
+        ({"query_groups": [-1] * 12}, "from 0"),
+        ({"query_groups": ["a"] * 12}, "whole numbers"),
+        ({"blend": -1.0}, "blend weight must be at least 0"),
+        ({"blend": lw.Blend(1.0)}, None),
+        ({"filter": lambda t: t * np.nan}, "finite real numbers"),
+        ({"region_sum": "x"}, "region_sum must be one of"),
+    ],
+)
+def test_bad_search_options(index, queries, options, words):
+    if words is None:
+        index.search(queries, **options)
+        return
+    with pytest.raises(InputError) as error:
+        index.search(queries, **options)
+    assert words in str(error.value)
+
+
+def test_bad_queries(index, queries):
+    for bad, words in (
+        (queries[:, :5], "5 dimensions but the index has 64"),
+        (np.where(np.arange(64) == 3, np.nan, queries), "nan at row 0, column 3"),
+        (np.zeros((2, 64)), "row 0 of queries is all zero"),
+        (np.zeros((0, 64)), "empty"),
+    ):
+        with pytest.raises(InputError, match=words):
+            index.search(bad)
+
+
+def test_without_a_basis_only_the_graph_solvers_work(vectors, queries):
+    index = lw.Index.build(vectors, k=10, spectrum=None)
+    index.search(queries, solver=lw.ConjugateGradient())
+    with pytest.raises(InputError, match="built without"):
+        index.search(queries)
+    with pytest.raises(InputError, match="built without"):
+        index.search(queries, solver=lw.ConjugateGradient(), blend=0.5)
+
+
+def test_embed_and_kernel(index, vectors, queries):
+    one = index.embed(queries, filter=lw.LowPass(0.9), neighbors=5)
+    assert one.shape == (12, index.spectrum.rank)
+    np.testing.assert_allclose(
+        index.kernel(queries, queries, filter=lw.LowPass(0.9), neighbors=5), one @ one.T, rtol=1e-4
+    )
+    # κ̂(q, v) of an item v of the graph with ψ(v) = e_v is its printed score.
+    hits = index.search(queries, 300, filter=lw.LowPass(0.9), neighbors=5, solver=lw.Spectral(complement=False))
+    in_graph = index.kernel(queries, vectors, filter=lw.LowPass(0.9), neighbors=5)
+    assert in_graph.shape == (12, 300)
+    assert hits.ids.shape == (12, 300)
+    with pytest.raises(FilterError, match=r"h >= 0"):
+        index.embed(queries, filter=lambda t: t - 0.5)
+
+
+def test_extension_scores_are_psi_times_x(index, queries):
+    rng = np.random.default_rng(1)
+    new = np.abs(rng.normal(size=(20, 64)))
+    for normalized in (True, False):
+        extended = index.extend(new, neighbors=4, normalized=normalized)
+        x = np.empty((12, 300))
+        hits = index.search(queries, 300)
+        np.put_along_axis(x, hits.ids, hits.scores, axis=1)
+        psi = oracle.conditional(oracle.unit(index.vectors), oracle.unit(new), 4, 3.0)
+        if normalized:
+            psi /= psi.sum(axis=1, keepdims=True)
+        expected = np.hstack([x, x @ psi.T])
+        got = np.empty((12, 320))
+        hits = extended.search(queries, 320)
+        np.put_along_axis(got, hits.ids, hits.scores, axis=1)
+        np.testing.assert_allclose(got, expected, atol=1e-5 * np.abs(expected).max())
+        assert extended.search(queries, 320, solver=lw.Euclidean()).ids.shape == (12, 320)
+        assert extended.search(queries, 320, blend=0.3).ids.shape == (12, 320)
+        np.testing.assert_array_equal(extended.search(queries, 9, solver=lw.Hybrid(1e-5)).ids, hits.ids[:, :9])
+
+
+def test_extension_twice_and_with_groups(vectors, queries):
+    index = lw.Index.build(vectors[:200], groups=np.arange(200) // 2, k=10, spectrum=lw.Exact())
+    once = index.extend(vectors[200:260], groups=[f for f in range(500, 530) for _ in (0, 1)])
+    twice = once.extend(vectors[260:], ids=[900 + i for i in range(40)])
+    assert len(twice) == 100 + 30 + 40
+    assert twice.ids[-1] == 939
+    hits = twice.search(queries, 170)
+    assert sorted(hits.ids[0].tolist()) == sorted(twice.ids.tolist())
+    with pytest.raises(InputError, match="distinct"):
+        index.extend(vectors[200:202], ids=[0, 1])
+    with pytest.raises(InputError, match="dimensions"):
+        index.extend(np.ones((2, 3)))
+    named = lw.Index.build(vectors[:50], ids=[f"a{i}" for i in range(50)], k=5, spectrum=lw.Exact())
+    with pytest.raises(InputError, match="give ids for the new items"):
+        named.extend(vectors[50:60])
+    assert named.extend(vectors[50:51], ids=["longer name"]).ids[-1] == "longer name"
+
+
+def test_two_builds_are_equal(vectors, queries):
+    one, two = (lw.Index.build(vectors, k=10, spectrum=lw.Simultaneous(30), seed=4) for _ in range(2))
+    np.testing.assert_array_equal(one.search(queries, 50).ids, two.search(queries, 50).ids)
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    vectors=arrays(
+        np.float32, st.tuples(st.integers(1, 12), st.just(3)), elements=st.sampled_from([0.25, 0.5, 1.0, -1.0])
+    ),
+    k=st.integers(1, 5),
+    rank=st.integers(1, 6),
+    components=st.sampled_from(["blocks", "giant", "whole"]),
+)
+def test_any_collection_can_be_searched(vectors, k, rank, components):
+    index = lw.Index.build(vectors, k=k, spectrum=lw.Chebyshev(rank), components=components)
+    hits = index.search(vectors, len(vectors))
+    assert np.isfinite(hits.scores).all()
+    assert (np.sort(hits.ids, axis=1) == np.arange(len(vectors))).all()
