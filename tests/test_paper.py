@@ -94,7 +94,7 @@ def test_5_2_the_walk_converges_to_the_same_x(graph, whole, y):
 
 
 def test_5_2_alpha_to_1_tends_to_the_dominant_eigenvector(connected):
-    """§5.2: on a connected graph x*/‖x*‖ → u₁ as α → 1, for any y ≥ 0. 2-norm, dense float64 solve against `Spectral`."""
+    """§5.2: on a connected graph x*/‖x*‖ → u₁ as α → 1, for any y ≥ 0. 2-norm, `Spectral` against dense float64."""
     matrix, exact = connected
     system = System(matrix, Exact()(matrix))
     one = sp.csr_array(([1.0], ([0], [3])), shape=(1, matrix.shape[0]), dtype=np.float32)
@@ -207,7 +207,7 @@ def test_8_extension_with_everything_in_the_graph_equals_search(digits_split):
 
 def test_3_1_stages_1_and_2_recover_a_low_rank_matrix(connected):
     """§3.1: U Λ Uᵀ ≈ A; for a matrix of rank 20, r = 20 and q = 2 rounds give it back. Spectral norm, 1e-5."""
-    matrix, exact = connected
+    _, exact = connected
     values, vectors = np.linalg.eigh(exact)
     low = sp.csr_array(vectors[:, -20:] * values[-20:] @ vectors[:, -20:].T, dtype=np.float32)
     spectrum = Simultaneous(20, oversampling=10, iterations=3)(low)

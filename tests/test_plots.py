@@ -15,7 +15,7 @@ def test_the_low_pass_figure(tmp_path):
     lines = figure.axes[0].lines
     assert len(lines) == 6
     for line in lines:  # h_α is 1 at 1 − λ = 0 and falls
-        x, h = line.get_data()
+        _, h = line.get_data()
         assert h[0] == pytest.approx(1.0)
         assert (np.diff(h) <= 1e-12).all()
     figure.savefig(tmp_path / "f.png")

@@ -106,7 +106,7 @@ def test_a_newer_version_is_named(saved):
     manifest = json.loads((saved / "manifest.json").read_text())
     manifest["format_version"] = 99
     (saved / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(NewerIndexError, match="version 99.*upgrade"):
+    with pytest.raises(NewerIndexError, match=r"version 99.*upgrade"):
         lw.Index.load(saved)
 
 

@@ -18,7 +18,8 @@ class Lanczos:
 
     Choose it for up to a few hundred pairs at full precision; `Chebyshev` is several times faster at the accuracy
     ranking needs. A Krylov space of one vector finds a repeated eigenvalue late or not at all, so keep `components` at
-    "blocks": a connected component has the eigenvalue 1 once. Time grows with rank² n and with the number of restarts; memory 16 n · rank bytes.
+    "blocks": a connected component has the eigenvalue 1 once. Time grows with rank² n and the number of restarts;
+    memory 16 n · rank bytes.
     """
 
     rank: int = 1000
