@@ -10,10 +10,10 @@ demo: $(VENV)/.plots
 	$(BIN)/longwave demo
 
 test: $(VENV)/.test fashion
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2
 
 test-slow: $(VENV)/.test fashion
-	$(BIN)/python -m pytest -m "slow or not slow"
+	$(BIN)/python -m pytest -n 2 -m "slow or not slow"
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check

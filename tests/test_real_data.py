@@ -93,7 +93,7 @@ def test_oxford_regions(shared_data):
     ],
 )
 def test_labelled_sets(shared_data, name, euclidean, manifold):
-    """Exact solve, k 10, 3 query neighbours, γ 3, α 0.99: the figures of an independent dense reference, good and bad."""
+    """Exact solve, k 10, 3 query neighbours, γ 3, α 0.99: figures of an independent dense reference, good and bad."""
     from longwave.datasets import held_out
     from longwave.evaluation import label_judgements, mean_average_precision
 

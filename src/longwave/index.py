@@ -56,10 +56,10 @@ class Index:
     >>> import longwave as lw
     >>> vectors, query = lw.datasets.arcs()
     >>> index = lw.Index.build(vectors, k=2, spectrum=lw.Exact())
-    >>> index.search(query, k=4, neighbors=1, solver=lw.Euclidean()).ids
-    array([[0, 6, 1, 7]])
-    >>> index.search(query, k=4, neighbors=1).ids
-    array([[0, 1, 2, 3]])
+    >>> index.search(query, k=6, solver=lw.Euclidean()).ids
+    array([[0, 1, 6, 2, 7, 8]])
+    >>> index.search(query, k=6, neighbors=1, filter=lw.LowPass(0.8)).ids
+    array([[0, 1, 2, 3, 4, 5]])
     """
 
     vectors: NDArray[np.float32]

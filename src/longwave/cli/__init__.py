@@ -248,8 +248,8 @@ def demo(
     from longwave import demo as d
 
     out.print(
-        f"1,797 handwritten digits, {d.N_QUERIES} of them queries; graph k {d.K}, {d.NEIGHBORS} query neighbours, "
-        f"alpha 0.99, rank {d.RANK}\n",
+        f"1,797 handwritten digits, {d.N_QUERIES} of them held out as queries.\n"
+        f"Graph k {d.K}, {d.NEIGHBORS} query neighbours, alpha 0.99, rank {d.RANK}.\n",
         highlight=False,
     )
     table = Table(title_style="")
@@ -263,8 +263,9 @@ def demo(
     out.print(table, highlight=False)
     d.draw(rows, data, queries, collection, picture)
     out.print(
-        "mAP: mean average precision over all 1,597 items, higher is better. ms: first search and whole ranking, in a\n"
-        f"batch of {d.N_QUERIES}. memory: what that search keeps. The picture is {picture}.",
+        "mAP: mean average precision, higher is better.\n"
+        f"ms: both searches and the whole ranking, in a batch of {d.N_QUERIES}. memory: what that search keeps.\n"
+        f"The picture is {picture}: hits at growing rank, right and wrong marked.",
         highlight=False,
     )
 
