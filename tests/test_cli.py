@@ -130,6 +130,22 @@ def test_regional_build_and_search(folder):
     assert "40 queries × 10 hits" in out
 
 
+def test_lists_from_a_file(folder, digits_split):
+    from longwave.neighbors import nearest_others
+    from longwave.vectors import normalize
+
+    lists = nearest_others(normalize(digits_split[0]), k=20)
+    np.savez(folder / "lists.npz", ids=lists.ids, similarities=lists.similarities)
+    np.save(folder / "lists.npy", lists.ids)
+    expected = lw.Index.load(folder / "d.longwave").search(digits_split[2], 9)
+    for name in ("lists.npz", "lists.npy"):
+        code, _, err = run("build", "v.npy", "-o", "g.longwave", "--lists", name, "--rank", 20, "--force", cwd=folder)
+        assert code == 0, err
+        hits = lw.Index.load(folder / "g.longwave").search(digits_split[2], 9)
+        np.testing.assert_allclose(hits.scores, expected.scores, atol=1e-5)
+    assert "lists given" in run("info", "g.longwave", cwd=folder)[1]
+
+
 @pytest.mark.parametrize("spectrum", ["lanczos", "simultaneous", "exact", "none"])
 def test_every_spectrum(folder, spectrum):
     name = f"{spectrum}.longwave"

@@ -360,3 +360,15 @@ def test_any_collection_can_be_searched(vectors, k, rank, components):
     hits = index.search(vectors, len(vectors))
     assert np.isfinite(hits.scores).all()
     assert (np.sort(hits.ids, axis=1) == np.arange(len(vectors))).all()
+
+
+def test_lists_from_elsewhere_give_the_same_index(vectors, queries, index):
+    dots = oracle.unit(vectors) @ oracle.unit(vectors).T
+    ids = np.argsort(-dots, axis=1, kind="stable")[:, :11]  # the vertex itself and ten others
+    pair = ids, np.take_along_axis(dots, ids, axis=1)
+    expected = index.search(queries, 20)
+    for lists in (ids, pair):
+        given = lw.Index.build(vectors, lists=lists, spectrum=lw.Exact())
+        hits = given.search(queries, 20)
+        np.testing.assert_allclose(hits.scores, expected.scores, atol=1e-6)
+        assert given.settings.recall is None

@@ -39,6 +39,18 @@ def _sift_down(values: Array, ids: Array, start: int, size: int) -> None:
     values[i], ids[i] = value, hit
 
 
+_STRIDE = 64
+
+
+@numba.njit(fastmath=True)
+def _largest(row: Array, start: int, stop: int) -> float:
+    """The largest entry of row[start:stop]."""
+    best = row[start]
+    for c in range(start + 1, stop):
+        best = max(best, row[c])
+    return best  # type: ignore[no-any-return]
+
+
 @numba.njit(parallel=True, cache=True)
 def update_heaps(scores: Array, values: Array, ids: Array, first_column: int, self_row: int) -> None:
     """Push a tile of scores into one heap per row.
@@ -51,12 +63,16 @@ def update_heaps(scores: Array, values: Array, ids: Array, first_column: int, se
     for r in numba.prange(rows):
         heap_values, heap_ids = values[r], ids[r]
         own = self_row + r - first_column if self_row >= 0 else -1
-        for c in range(tile):
-            score = scores[r, c]
-            # Columns come in ascending order, so an equal score is behind every hit already held.
-            if score > heap_values[0] and c != own:
-                heap_values[0], heap_ids[0] = score, first_column + c
-                _sift_down(heap_values, heap_ids, 0, k)
+        for start in range(0, tile, _STRIDE):
+            stop = min(start + _STRIDE, tile)
+            # A vectorised maximum first: few strides hold anything that enters the heap.
+            if _largest(scores[r], start, stop) <= heap_values[0]:
+                continue
+            for c in range(start, stop):
+                # Columns come in ascending order, so an equal score is behind every hit already held.
+                if scores[r, c] > heap_values[0] and c != own:
+                    heap_values[0], heap_ids[0] = scores[r, c], first_column + c
+                    _sift_down(heap_values, heap_ids, 0, k)
 
 
 @numba.njit(parallel=True, cache=True)

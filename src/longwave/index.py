@@ -33,10 +33,11 @@ _SCORE_NUMBERS = 1 << 25
 
 @dataclass(frozen=True)
 class Settings:
-    """How an index was built: what was asked for, and what was possible (`k_used`)."""
+    """How an index was built: what was asked for, what was possible (`k_used`), and the measured recall of the lists."""
 
     k: int
     k_used: int
+    recall: float | None
     gamma: float
     spectrum: str
     components: str
@@ -77,6 +78,7 @@ class Index:
         *,
         groups: ArrayLike | None = None,
         ids: ArrayLike | None = None,
+        lists: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
         k: int = 50,
         gamma: float = 3.0,
         spectrum: Method | None = _SPECTRUM,
@@ -84,29 +86,37 @@ class Index:
         min_rank: int = 5,
         pooling: str = "gmp",
         sparsity: float | None = None,
+        recall: float | None = None,
         seed: int = 0,
         progress: Progress | None = None,
     ) -> Index:
         """Build the graph and its basis: the offline stage.
 
         vectors: (n, d), any real type and layout. groups: (n,) the item each vector belongs to, for regional search.
-        ids: one int or string per item; row numbers (or the group labels) by default. k: neighbours in the graph, the
+        ids: one int or string per item; row numbers (or the group labels) by default. lists: neighbours from elsewhere,
+        row numbers (n, k) or a pair of these and their dot products; k is then theirs. k: neighbours in the graph, the
         vector itself not counted. spectrum: `Chebyshev`, `Lanczos`, `Simultaneous`, `Exact`, or None for no basis.
         components: "blocks" (every component by itself, at least `min_rank` pairs each), "giant" (the largest only,
         as in the paper's experiments) or "whole". pooling: "gmp" or "sum". sparsity: fraction of the basis's entries to
-        drop. A k above n − 1 and a rank above n are clipped.
+        drop. recall: of the neighbour lists; None is exact but for large n, where it is 0.95. A k above n − 1 and a
+        rank above n are clipped.
         """
         check_pooling(pooling)
         _check_build(k=k, gamma=gamma, components=components, min_rank=min_rank, sparsity=sparsity)
         unit = unit_vectors(vectors)
         items = Items.make(len(unit), groups=groups, ids=ids)
         k_used = min(k, len(unit) - 1)
-        lists = neighbors.nearest(unit, unit, k=max(k_used, 1), exclude_self=True, progress=progress)
-        vertex_graph = graph.build(lists, gamma=gamma)
+        if lists is None:
+            found, measured = neighbors.build_lists(unit, k=max(k_used, 1), recall=recall, seed=seed, progress=progress)
+        else:
+            given = lists if isinstance(lists, tuple) else (lists,)
+            found, measured = neighbors.check_lists(unit, *given), None
+            k_used = found.ids.shape[1]
+        vertex_graph = graph.build(found, gamma=gamma)
         basis = _decompose(vertex_graph, spectrum, components, min_rank, seed, progress)
         if basis is not None and sparsity is not None:
             basis = sparsify(basis, nonzeros=round((1 - sparsity) * basis.eigenvectors.nonzeros))
-        settings = Settings(k, k_used, gamma, repr(spectrum), components, min_rank, pooling, sparsity, seed)
+        settings = Settings(k, k_used, measured, gamma, repr(spectrum), components, min_rank, pooling, sparsity, seed)
         return cls(unit, vertex_graph, basis, items, settings)._with_pooled()
 
     def search(

@@ -54,7 +54,14 @@ def build(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="INDEX", help="The index folder to write.")],
     groups: Annotated[str | None, typer.Option(metavar="F", help="Item of each vector, for regional search.")] = None,
     ids: Annotated[str | None, typer.Option(metavar="F", help="Id of each item; row numbers by default.")] = None,
+    lists: Annotated[
+        str | None,
+        typer.Option(metavar="F", help="Neighbours from elsewhere: .npz with ids, similarities; or .npy of ids."),
+    ] = None,
     k: Annotated[int, typer.Option(help="Neighbours of each vector in the graph, itself not counted.")] = 50,
+    recall: Annotated[
+        float | None, typer.Option(help="Of the neighbour lists: 1 is exact. By default 1, and 0.95 for large sets.")
+    ] = None,
     gamma: Annotated[float, typer.Option(help="Similarity is the dot product to this power.")] = 3.0,
     spectrum: Annotated[
         str, typer.Option(help="chebyshev, lanczos, simultaneous (as printed), exact, or none.")
@@ -87,7 +94,9 @@ def build(
             o.vectors_from(vectors),
             groups=group_labels,
             ids=item_ids,
+            lists=None if lists is None else o.lists_from(lists),
             k=k,
+            recall=recall,
             gamma=gamma,
             spectrum=method,
             components=components,
@@ -160,8 +169,12 @@ def describe(index: Index, h: Filter) -> dict[str, str]:
         "graph": f"{index.graph.normalized.nnz // 2:,} edges, {degree.mean():.1f} per vertex, k {settings['k_used']}",
         "components": f"{len(sizes):,}, the largest {sizes[0]:,} vertices, {int((degree == 0).sum()):,} isolated",
     }
-    if settings["k_used"] < settings["k"]:
+    if settings["k_used"] < settings["k"] and settings["recall"] is not None:
         lines["graph"] += f" (clipped from {settings['k']}: there are only {index.graph.n_vertices} vectors)"
+    measured = settings["recall"]
+    lines["graph"] += ", lists " + (
+        "given" if measured is None else "exact" if measured == 1 else f"of recall {measured:.3f}"
+    )
     added = len(index.vectors) - index.graph.n_vertices
     if added:
         lines["extension"] = f"{added:,} vectors outside of the graph"

@@ -72,6 +72,14 @@ def labels_from(text: str | None) -> Array | None:
     return read_labels(path, name=name)
 
 
+def lists_from(text: str) -> Array | tuple[Array, Array]:
+    """Row numbers from one file, or a pair with their similarities from an .npz with `ids` and `similarities`."""
+    path, name = split_name(text)
+    if path.suffix == ".npz" and name is None:
+        return read_vectors(path, name="ids"), read_vectors(path, name="similarities")
+    return read_vectors(path, name=name)
+
+
 def spectrum_from(text: str, rank: int | None, oversampling: int | None, iterations: int | None) -> Method | None:
     """The method that --spectrum names."""
     if rank is not None and rank < 1:
