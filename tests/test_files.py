@@ -16,7 +16,7 @@ import pytest
 import scipy.io
 import scipy.sparse
 
-from longwave.datasets import files
+from longwave.datasets import formats
 from longwave.datasets.files import read_labels, read_vectors, split_name
 from longwave.errors import FileError, MissingExtraError
 
@@ -449,17 +449,17 @@ def test_paths_that_are_no_file(tmp_path, read):
 @pytest.mark.parametrize("name", ["x.pkl", "x"])
 def test_unknown_suffix_lists_the_known(tmp_path, name):
     (tmp_path / name).write_text("1")
-    refused(tmp_path / name, "unknown suffix", "convert or rename", *files.READERS)
-    refused(tmp_path / name, "unknown suffix", "convert or rename", *files.LABEL_READERS, read=read_labels)
+    refused(tmp_path / name, "unknown suffix", "convert or rename", *formats.READERS)
+    refused(tmp_path / name, "unknown suffix", "convert or rename", *formats.LABEL_READERS, read=read_labels)
 
 
-@pytest.mark.parametrize("suffix", list(files.READERS))
+@pytest.mark.parametrize("suffix", list(formats.READERS))
 def test_empty_files(tmp_path, suffix):
     (tmp_path / f"x{suffix}").touch()
     refused(tmp_path / f"x{suffix}", "empty (0 bytes)", AGAIN)
 
 
-@pytest.mark.parametrize("suffix", list(files.LABEL_READERS))
+@pytest.mark.parametrize("suffix", list(formats.LABEL_READERS))
 def test_empty_files_of_labels(tmp_path, suffix):
     (tmp_path / f"y{suffix}").touch()
     refused(tmp_path / f"y{suffix}", "empty (0 bytes)", AGAIN, read=read_labels)
@@ -486,7 +486,7 @@ def write_any(path: Path) -> Path:
     return path
 
 
-BINARY = [suffix for suffix in files.READERS if suffix not in {".csv", ".bvecs", ".ivecs"}]
+BINARY = [suffix for suffix in formats.READERS if suffix not in {".csv", ".bvecs", ".ivecs"}]
 
 
 @pytest.mark.parametrize("name", [f"x{suffix}" for suffix in BINARY] + ["zip.mat", "v4.mat"])

@@ -33,7 +33,7 @@ _SCORE_NUMBERS = 1 << 25
 
 @dataclass(frozen=True)
 class Settings:
-    """How an index was built: what was asked for, what was possible (`k_used`), and the measured recall of the lists."""
+    """How an index was built: what was asked for, what was possible (`k_used`), the lists' measured recall."""
 
     k: int
     k_used: int

@@ -1,8 +1,8 @@
 """Approximate k-NN lists for large collections: exact products, but only with the nearest clusters.
 
-The collection is cut into clusters of about two thousand vectors. A whole cluster is compared at once with the
-members of the clusters nearest to it, so the work is still dense products at full speed, and grows like n instead of n². How many
-clusters are needed for a wanted recall is read off a sample whose true neighbours are computed, before the work.
+The collection is cut into clusters of about two thousand vectors. A whole cluster is compared at once with the members
+of the clusters nearest to it, so the work is still dense products at full speed, and grows like n instead of n². How
+many clusters are needed for a wanted recall is read off a sample whose true neighbours are computed, before the work.
 """
 
 from __future__ import annotations

@@ -27,7 +27,8 @@ def check_lists(vectors: NDArray[np.float32], ids: ArrayLike, similarities: Arra
     if wrong.any():
         row, column = (int(i) for i in np.argwhere(wrong)[0])
         raise InputError(
-            f"lists hold {numbers[row, column]} in row {row}; row numbers run from 0 to {n - 1}, -1 marks an empty place"
+            f"lists hold {numbers[row, column]} in row {row}; "
+            f"row numbers run from 0 to {n - 1}, -1 marks an empty place"
         )
     if similarities is None:
         products = _products(vectors, numbers, np.arange(n))

@@ -28,6 +28,8 @@ _DENSE_VERTICES = 1500
 # λ = 1 may be amplified this much over the cut: beyond it, the small end of the block drowns in float32.
 _MAX_AMPLIFICATION = 1e6
 _MIN_DEGREE, _MAX_DEGREE = 8, 40
+# Measured against `eigsh` on Fashion-MNIST (n = 16,733, rank 500), the plain estimate is 1.1 to 1.4 times too small.
+_SAFETY = 1.5
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Chebyshev:
     def __call__(self, matrix: Sparse, *, seed: int = 0, progress: Progress | None = None) -> Spectrum:
         """Decompose A ≈ U Λ Uᵀ. matrix: CSR (n, n) symmetric with eigenvalues in [−1, 1]."""
         n = matrix.shape[0]
-        width = self.rank + (self.rank // 10 + 20 if self.oversampling is None else self.oversampling)
+        width = self.rank + (self.rank // 4 + 20 if self.oversampling is None else self.oversampling)
         if n <= _DENSE_VERTICES or (2 * width >= n and n <= MAX_VERTICES) or width >= n:
             return Exact(self.rank)(matrix, seed=seed, progress=progress)
         density = density_of_states(matrix, seed=seed)
@@ -173,4 +175,4 @@ def ranking_error(values: Array, residuals: Array, rank: int) -> float:
     # Without oversampling the gap of the last pair is unknown: then its residual counts in full.
     gaps = np.maximum(values[:rank] - values[-1], 1e-12)
     deviation: NDArray[np.float64] = np.minimum(1.0, residuals[:rank] / gaps)
-    return float(np.sqrt(2 * np.sum((weights * deviation) ** 2) / np.sum(weights**2)))
+    return float(_SAFETY * np.sqrt(2 * np.sum((weights * deviation) ** 2) / np.sum(weights**2)))
