@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from longwave.datasets.formats import CONTAINERS, LABEL_READERS, READERS, Array, Request, check, decoding, entry
+from longwave.datasets.formats import CONTAINERS, LABEL_READERS, READERS, Array, Request, check, decoding, describe
 from longwave.errors import FileError
 
 __all__ = ["read_vectors", "read_labels", "split_name"]
@@ -76,5 +76,5 @@ def _read(request: Request, readers: dict[str, Callable[[Request], Array]]) -> A
     if empty:
         raise FileError(f"{path} is empty (0 bytes); write or download it again")
     array = readers[suffix](request)
-    check(request, entry(array.shape, array.dtype))
+    check(request, describe(array.shape, array.dtype))
     return array

@@ -83,7 +83,7 @@ def _need(module: str, path: Path) -> Any:
         raise MissingExtraError(f"reading {path}", "files") from error
 
 
-def entry(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Entry:
+def describe(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Entry:
     """Describe an array."""
     return Entry(shape, dtype.kind, {"U": "text", "S": "text"}.get(dtype.kind, dtype.name))
 
@@ -147,7 +147,7 @@ def _npy(request: Request) -> Array:
         with path.open("rb") as stream:
             shape, dtype = _npy_header(stream)
             missing = math.prod(shape) * dtype.itemsize - (path.stat().st_size - stream.tell())
-        check(request, entry(shape, dtype))
+        check(request, describe(shape, dtype))
         if missing > 0:
             raise _damaged(path, f"{missing} bytes are missing")
         array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -161,7 +161,7 @@ def _npz(request: Request) -> Array:
         for member in archive.namelist():
             if member.endswith(".npy"):
                 with archive.open(member) as stream:
-                    arrays[member.removesuffix(".npy")] = entry(*_npy_header(stream))
+                    arrays[member.removesuffix(".npy")] = describe(*_npy_header(stream))
         with archive.open(_choose(request, arrays) + ".npy") as stream:
             array: Array = np.lib.format.read_array(stream, allow_pickle=False)
             stream.read()  # to the end, where the checksum is compared
@@ -220,7 +220,7 @@ def _hdf5(request: Request, matlab: bool = False) -> Array:
     def note(name: str, node: Any) -> None:
         if not isinstance(node, h5py.Dataset) or (matlab and name.startswith("#")):
             return
-        entry = entry((node.shape or ())[:: -1 if matlab else 1], node.dtype)
+        entry = describe((node.shape or ())[:: -1 if matlab else 1], node.dtype)
         kind = bytes(node.attrs.get("MATLAB_class", b"")).decode() if matlab else ""
         if kind in {"char", "logical"}:  # stored as numbers
             entry = Entry(entry.shape, "V", kind)
