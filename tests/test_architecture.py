@@ -16,7 +16,7 @@ LAYERS = [
     ["errors"],
     ["compiled", "basis"],
     ["types"],
-    ["vectors"],
+    ["vectors", "checkpoint"],
     ["neighbors", "filters"],
     ["graph"],
     ["spectrum"],

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from longwave.basis import Basis
+from longwave.checkpoint import Checkpoint
 from longwave.spectrum import Exact, Method
 from longwave.spectrum.method import fix_signs
 from longwave.types import COPIED, IN_BASIS, ISOLATED, Array, Graph, Progress, Sparse, Spectrum
@@ -53,19 +54,33 @@ def select_slices(eigenvalues: list[NDArray[np.float64]], *, rank: int, min_rank
     return [int(count) for count in kept]
 
 
-def decompose_whole(graph: Graph, method: Method, *, seed: int = 0, progress: Progress | None = None) -> Spectrum:
+def decompose_whole(
+    graph: Graph,
+    method: Method,
+    *,
+    seed: int = 0,
+    progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Spectrum:
     """Stages 1–2 on all of 𝒲 at once, as if it were connected."""
-    return method(graph.normalized, seed=seed, progress=progress)
+    return method(graph.normalized, seed=seed, progress=progress, checkpoint=checkpoint)
 
 
-def decompose_giant(graph: Graph, method: Method, *, seed: int = 0, progress: Progress | None = None) -> Spectrum:
+def decompose_giant(
+    graph: Graph,
+    method: Method,
+    *,
+    seed: int = 0,
+    progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Spectrum:
     """The paper's experimental mode (§8.1): the largest component only, x_i = y_i elsewhere.
 
     For h_α the copy is larger than the exact value by up to 1/(1 − α) (exactly that on isolated vertices), so whatever
     y touches outside of the giant component comes first.
     """
     vertices = np.flatnonzero(graph.labels == 0)
-    part = method(_submatrix(graph.normalized, vertices), seed=seed, progress=progress)
+    part = method(_submatrix(graph.normalized, vertices), seed=seed, progress=progress, checkpoint=checkpoint)
     block = _block(part, vertices)
     kinds = np.full(graph.n_vertices, COPIED, dtype=np.uint8)
     return _merge([block], [len(block.eigenvalues)], kinds)
@@ -78,6 +93,7 @@ def decompose_blocks(
     min_rank: int = 5,
     seed: int = 0,
     progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Spectrum:
     """Every component by itself (§7). `min_rank` is ρ.
 
@@ -95,7 +111,9 @@ def decompose_blocks(
     for done, label in enumerate(large):
         share = rank_share(int(sizes[label]), n_vertices=graph.n_vertices, rank=rank, min_rank=min_rank)
         own = Exact() if method.rank is None else replace(method, rank=share)  # type: ignore[type-var]
-        part = own(_submatrix(graph.normalized, members[label]), seed=seed, progress=progress)
+        kept_at = None if checkpoint is None else checkpoint.at(f"component-{label}")
+        matrix = _submatrix(graph.normalized, members[label])
+        part = own(matrix, seed=seed, progress=progress, checkpoint=kept_at)
         blocks.append(_block(part, members[label]))
         if progress:
             progress("components", done + 1, len(large))

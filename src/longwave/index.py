@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from longwave import components as blocks
 from longwave import extension, graph, neighbors, observation, storage
 from longwave.basis import Basis
+from longwave.checkpoint import Checkpoint, open_checkpoint
 from longwave.errors import CorruptIndexError, InputError
 from longwave.filters import LowPass
 from longwave.items import Items
@@ -22,7 +23,7 @@ from longwave.pooling import check_pooling, pooling_matrix
 from longwave.ranking import Blend, Euclidean, blend_scores, euclidean_scores
 from longwave.solvers import Solver, Spectral, System
 from longwave.spectrum import Chebyshev, Method, sparsify
-from longwave.types import Array, Filter, Graph, Hits, Progress, Solution, Sparse, Spectrum
+from longwave.types import Array, Filter, Graph, Hits, Neighbors, Progress, Solution, Sparse, Spectrum
 from longwave.vectors import top_k, unit_queries, unit_vectors
 
 _FILTER, _SOLVER, _SPECTRUM = LowPass(0.99), Spectral(), Chebyshev(rank=1000)  # frozen values: safe as defaults
@@ -88,6 +89,7 @@ class Index:
         sparsity: float | None = None,
         recall: float | None = None,
         seed: int = 0,
+        workdir: str | Path | None = None,
         progress: Progress | None = None,
     ) -> Index:
         """Build the graph and its basis: the offline stage.
@@ -98,22 +100,26 @@ class Index:
         vector itself not counted. spectrum: `Chebyshev`, `Lanczos`, `Simultaneous`, `Exact`, or None for no basis.
         components: "blocks" (every component by itself, at least `min_rank` pairs each), "giant" (the largest only,
         as in the paper's experiments) or "whole". pooling: "gmp" or "sum". sparsity: fraction of the basis's entries to
-        drop. recall: of the neighbour lists; None is exact but for large n, where it is 0.95. A k above n − 1 and a
-        rank above n are clipped.
+        drop. recall: of the neighbour lists; None is exact but for large n, where it is 0.95. workdir: a folder for
+        finished stages and rounds; after a crash the same call goes on from there. A k above n − 1 and a rank above n
+        are clipped.
         """
         check_pooling(pooling)
         _check_build(k=k, gamma=gamma, components=components, min_rank=min_rank, sparsity=sparsity)
         unit = unit_vectors(vectors)
         items = Items.make(len(unit), groups=groups, ids=ids)
         k_used = min(k, len(unit) - 1)
-        if lists is None:
-            found, measured = neighbors.build_lists(unit, k=max(k_used, 1), recall=recall, seed=seed, progress=progress)
-        else:
-            given = lists if isinstance(lists, tuple) else (lists,)
-            found, measured = neighbors.check_lists(unit, *given), None
+        checkpoint = None
+        if workdir is not None:
+            asked = {"k": k, "gamma": gamma, "spectrum": repr(spectrum), "components": components, "min_rank": min_rank}
+            checkpoint = open_checkpoint(Path(workdir), unit, {**asked, "recall": recall, "seed": seed})
+        if lists is not None:
+            found, measured = neighbors.check_lists(unit, *(lists if isinstance(lists, tuple) else (lists,))), None
             k_used = found.ids.shape[1]
+        else:
+            found, measured = _lists(unit, max(k_used, 1), recall, seed, progress, checkpoint)
         vertex_graph = graph.build(found, gamma=gamma)
-        basis = _decompose(vertex_graph, spectrum, components, min_rank, seed, progress)
+        basis = _decompose(vertex_graph, spectrum, components, min_rank, seed, progress, checkpoint)
         if basis is not None and sparsity is not None:
             basis = sparsify(basis, nonzeros=round((1 - sparsity) * basis.eigenvectors.nonzeros))
         settings = Settings(k, k_used, measured, gamma, repr(spectrum), components, min_rank, pooling, sparsity, seed)
@@ -353,6 +359,28 @@ class Index:
         )
 
 
+def _lists(
+    vectors: NDArray[np.float32],
+    k: int,
+    recall: float | None,
+    seed: int,
+    progress: Progress | None,
+    checkpoint: Checkpoint | None,
+) -> tuple[Neighbors, float]:
+    saved = None if checkpoint is None else checkpoint.load("lists")
+    if saved is not None:
+        return Neighbors(saved["ids"], saved["similarities"]), float(saved["recall"][0])
+    found, measured = neighbors.build_lists(vectors, k=k, recall=recall, seed=seed, progress=progress)
+    if checkpoint is not None:
+        arrays: dict[str, Array] = {
+            "ids": found.ids,
+            "similarities": found.similarities,
+            "recall": np.array([measured]),
+        }
+        checkpoint.save("lists", arrays)
+    return found, measured
+
+
 def _decompose(
     vertex_graph: Graph,
     method: Method | None,
@@ -360,13 +388,16 @@ def _decompose(
     min_rank: int,
     seed: int,
     progress: Progress | None,
+    checkpoint: Checkpoint | None,
 ) -> Spectrum | None:
     if method is None:
         return None
     if components == "blocks":
-        return blocks.decompose_blocks(vertex_graph, method, min_rank=min_rank, seed=seed, progress=progress)
+        return blocks.decompose_blocks(
+            vertex_graph, method, min_rank=min_rank, seed=seed, progress=progress, checkpoint=checkpoint
+        )
     decompose = blocks.decompose_giant if components == "giant" else blocks.decompose_whole
-    return decompose(vertex_graph, method, seed=seed, progress=progress)
+    return decompose(vertex_graph, method, seed=seed, progress=progress, checkpoint=checkpoint)
 
 
 def _check_build(*, k: int, gamma: float, components: str, min_rank: int, sparsity: float | None) -> None:

@@ -76,6 +76,10 @@ def build(
     pooling: Annotated[str, typer.Option(help="Regions to items: gmp or sum.")] = "gmp",
     sparsity: Annotated[float | None, typer.Option(help="Fraction of the basis to drop, such as 0.9.")] = None,
     seed: Annotated[int, typer.Option(help="Of all random numbers.")] = 0,
+    workdir: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Keep finished stages and rounds here; the same command resumes."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an index that is there.")] = False,
 ) -> None:
     """Build an index: neighbour graph and Fourier basis, once, offline.
@@ -104,6 +108,7 @@ def build(
             pooling=pooling,
             sparsity=sparsity,
             seed=seed,
+            workdir=workdir,
             progress=progress,
         )
     index.save(output, force=force)

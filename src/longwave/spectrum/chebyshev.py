@@ -8,13 +8,14 @@ Rayleigh–Ritz step of stage 2, which also tells where to cut next and how good
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from longwave.checkpoint import Checkpoint
 from longwave.errors import ConvergenceWarning, InputError
 from longwave.filters import LowPass
 from longwave.spectrum.blocks import Block, orthonormalize, panels, rayleigh_ritz
@@ -56,78 +57,106 @@ class Chebyshev:
         if self.max_rounds < 1:
             raise InputError(f"max_rounds must be at least 1, got {self.max_rounds}")
 
-    def __call__(self, matrix: Sparse, *, seed: int = 0, progress: Progress | None = None) -> Spectrum:
+    def __call__(
+        self,
+        matrix: Sparse,
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+        checkpoint: Checkpoint | None = None,
+    ) -> Spectrum:
         """Decompose A ≈ U Λ Uᵀ. matrix: CSR (n, n) symmetric with eigenvalues in [−1, 1]."""
         n = matrix.shape[0]
         width = self.rank + (self.rank // 4 + 20 if self.oversampling is None else self.oversampling)
         if n <= _DENSE_VERTICES or (2 * width >= n and n <= MAX_VERTICES) or width >= n:
             return Exact(self.rank)(matrix, seed=seed, progress=progress)
         density = density_of_states(matrix, seed=seed)
-        block = np.random.default_rng(seed).standard_normal((n, width), dtype=np.float32)
-        values, residuals, error = filtered_subspace(
-            block,
-            apply_filter=lambda b, cut, degree: chebyshev_filter(
-                matrix, b, lower=max(-1.0, density.values[-1] - 0.05), cut=cut, degree=degree
-            ),
+        lower = max(-1.0, density.values[-1] - 0.05)
+        saved = None if checkpoint is None else checkpoint.latest("round")
+        if saved is None:
+            start = np.random.default_rng(seed).standard_normal((n, width), dtype=np.float32)
+            state = State(0, start, np.full(width, density.eigenvalue(width)), np.full(width, np.inf))
+        else:
+            state = State(saved[0], **saved[1])
+        rounds = filtered_subspace(
+            state,
+            apply_filter=lambda b, cut, degree: chebyshev_filter(matrix, b, lower=lower, cut=cut, degree=degree),
             orthonormalize=orthonormalize,
             rayleigh_ritz=lambda b: rayleigh_ritz(matrix, b),
             rank=self.rank,
-            cut=density.eigenvalue(width),
-            lower=max(-1.0, density.values[-1] - 0.05),
+            lower=lower,
             tolerance=self.tolerance,
             max_rounds=self.max_rounds,
-            progress=progress,
         )
+        for state in rounds:
+            if progress:
+                progress(
+                    f"basis: round {state.round}, error {state.error(self.rank):.1e}", state.round, self.max_rounds
+                )
+            if checkpoint is not None:
+                arrays = {"block": state.block, "values": state.values, "residuals": state.residuals}
+                checkpoint.save_round("round", state.round, arrays)
+        error = state.error(self.rank)
         if error > self.tolerance:
             warnings.warn(
-                f"the basis reached an estimated error of {error:.1e} after {self.max_rounds} rounds, "
+                f"the basis reached an estimated error of {error:.1e} after {state.round} rounds, "
                 f"not the tolerance {self.tolerance:.1e}; raise max_rounds or oversampling, or accept it",
                 ConvergenceWarning,
                 stacklevel=2,
             )
         return as_spectrum(
             matrix,
-            values[: self.rank],
-            np.ascontiguousarray(block[:, : self.rank]),
-            next_eigenvalue=float(values[self.rank]),
-            known_residuals=residuals[: self.rank],
+            state.values[: self.rank],
+            np.ascontiguousarray(state.block[:, : self.rank]),
+            next_eigenvalue=float(state.values[self.rank]),
+            known_residuals=state.residuals[: self.rank],
         )
 
 
+@dataclass(frozen=True)
+class State:
+    """Where the iteration is: rounds done, the block (n, r̂), its Ritz values and residuals (r̂,).
+
+    Before the first round the block is random, the values an estimate of λ_r̂ and the residuals infinite.
+    """
+
+    round: int
+    block: Block
+    values: Array
+    residuals: Array
+
+    def error(self, rank: int) -> float:
+        """The estimate that the tolerance is compared with."""
+        return ranking_error(self.values, self.residuals, rank)
+
+
 def filtered_subspace(
-    block: Block,
+    state: State,
     *,
     apply_filter: Callable[[Block, float, int], None],
     orthonormalize: Callable[[Block], None],
     rayleigh_ritz: Callable[[Block], tuple[Array, Array]],
     rank: int,
-    cut: float,
     lower: float,
     tolerance: float,
     max_rounds: int,
-    progress: Progress | None = None,
-) -> tuple[Array, Array, float]:
-    """Filter, orthonormalise, Rayleigh–Ritz, until the estimated error is within the tolerance.
+) -> Iterator[State]:
+    """Filter, orthonormalise, Rayleigh–Ritz, until the estimated error is within the tolerance; yields every round.
 
-    block: (n, r̂) start, overwritten by Ritz vectors. Returns Ritz values (r̂,), residuals (r̂,) and the estimate.
+    The block is overwritten. What a round does follows from the state alone, so a saved state goes on as if nothing had
+    happened.
     """
-    cut = min(cut, 0.98)  # away from λ_max, or nothing is left to amplify
-    degree = degree_for(cut, lower, top=1.0, gain=_MAX_AMPLIFICATION)
-    for round_ in range(1, max_rounds + 1):
-        apply_filter(block, cut, degree)
-        orthonormalize(block)
-        values, residuals = rayleigh_ritz(block)
-        error = ranking_error(values, residuals, rank)
-        if progress:
-            progress(f"basis: round {round_}, error {error:.1e}", round_, max_rounds)
-        if error <= tolerance:
-            break
-        # From the second round on, the smallest Ritz value is the better cut.
-        cut = min(float(values[-1]), 0.98)
-        most = degree_for(cut, lower, top=1.0, gain=_MAX_AMPLIFICATION)
-        needed = degree_for(cut, lower, top=float(values[rank - 1]), gain=2 * error / tolerance)
-        degree = max(_MIN_DEGREE, min(most, needed))
-    return values, residuals, error
+    while state.round < max_rounds and state.error(rank) > tolerance:
+        cut = min(float(state.values[-1]), 0.98)  # away from λ_max, or nothing is left to amplify
+        degree = degree_for(cut, lower, top=1.0, gain=_MAX_AMPLIFICATION)
+        if state.round:  # later rounds need no more than what is still missing
+            missing = 2 * state.error(rank) / tolerance
+            degree = min(degree, degree_for(cut, lower, top=float(state.values[rank - 1]), gain=missing))
+        apply_filter(state.block, cut, degree)
+        orthonormalize(state.block)
+        values, residuals = rayleigh_ritz(state.block)
+        state = State(state.round + 1, state.block, values, residuals)
+        yield state
 
 
 def degree_for(cut: float, lower: float, *, top: float, gain: float) -> int:

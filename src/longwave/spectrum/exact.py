@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from longwave.checkpoint import Checkpoint
 from longwave.errors import InputError
 from longwave.spectrum.method import as_spectrum, check_rank
 from longwave.types import Progress, Sparse, Spectrum
@@ -26,7 +27,14 @@ class Exact:
     def __post_init__(self) -> None:
         check_rank(self.rank)
 
-    def __call__(self, matrix: Sparse, *, seed: int = 0, progress: Progress | None = None) -> Spectrum:
+    def __call__(
+        self,
+        matrix: Sparse,
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+        checkpoint: Checkpoint | None = None,
+    ) -> Spectrum:
         """Decompose A = U Λ Uᵀ. matrix: CSR (n, n) symmetric; `seed` changes nothing here."""
         from scipy.linalg import eigh
 

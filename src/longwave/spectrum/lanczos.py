@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from longwave.checkpoint import Checkpoint
 from longwave.errors import ConvergenceError
 from longwave.spectrum.exact import Exact
 from longwave.spectrum.method import as_spectrum, check_rank
@@ -28,7 +29,14 @@ class Lanczos:
     def __post_init__(self) -> None:
         check_rank(self.rank)
 
-    def __call__(self, matrix: Sparse, *, seed: int = 0, progress: Progress | None = None) -> Spectrum:
+    def __call__(
+        self,
+        matrix: Sparse,
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+        checkpoint: Checkpoint | None = None,
+    ) -> Spectrum:
         """Decompose A ≈ U Λ Uᵀ. matrix: CSR (n, n) symmetric."""
         from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longwave.basis import Basis
+from longwave.checkpoint import Checkpoint
 from longwave.errors import InputError
 from longwave.spectrum.blocks import residuals
 from longwave.types import IN_BASIS, Array, Progress, Sparse, Spectrum
@@ -20,8 +21,15 @@ class Method(Protocol):
     def rank(self) -> int | None:
         """How many eigenpairs are wanted; None for all."""
 
-    def __call__(self, matrix: Sparse, *, seed: int = 0, progress: Progress | None = None) -> Spectrum:
-        """Decompose A ≈ U Λ Uᵀ, largest algebraic eigenvalues first."""
+    def __call__(
+        self,
+        matrix: Sparse,
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+        checkpoint: Checkpoint | None = None,
+    ) -> Spectrum:
+        """Decompose A ≈ U Λ Uᵀ, largest algebraic eigenvalues first. checkpoint: where rounds are kept, if they are."""
 
 
 def check_rank(rank: int | None) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from longwave.checkpoint import Checkpoint
 from longwave.errors import InputError
 from longwave.spectrum.blocks import Block, multiply, orthonormalize, rayleigh_ritz
 from longwave.spectrum.exact import Exact
@@ -55,7 +56,14 @@ class Simultaneous:
         if self.iterations < 1:
             raise InputError(f"iterations must be at least 1, got {self.iterations}")
 
-    def __call__(self, matrix: Sparse, *, seed: int = 0, progress: Progress | None = None) -> Spectrum:
+    def __call__(
+        self,
+        matrix: Sparse,
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+        checkpoint: Checkpoint | None = None,
+    ) -> Spectrum:
         """Decompose A ≈ U Λ Uᵀ. matrix: CSR (n, n) symmetric."""
         n = matrix.shape[0]
         extra = self.rank // 10 + 10 if self.oversampling is None else self.oversampling
