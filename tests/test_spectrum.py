@@ -220,3 +220,13 @@ def test_truncation_bound(knn_matrix):
     assert spectrum.truncation_bound(h) == pytest.approx(h(values[100:101])[0], rel=1e-4)
     assert spectrum.truncation_bound(h, complement=True) == pytest.approx(h(values[100:101])[0] - 0.01, rel=1e-3)
     assert Exact()(knn_matrix).truncation_bound(h) == 0
+
+
+def test_narrow_keeps_the_first_columns_in_place(monkeypatch):
+    monkeypatch.setattr(blocks, "_ROW_NUMBERS", 70)  # several row blocks
+    block = np.random.default_rng(0).normal(size=(100, 10)).astype(np.float32)
+    expected = block[:, :7].copy()
+    narrow = blocks.narrow(block, 7)
+    np.testing.assert_array_equal(narrow, expected)
+    assert np.shares_memory(narrow, block)
+    assert narrow.flags.c_contiguous

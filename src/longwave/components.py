@@ -164,10 +164,14 @@ def _merge(blocks: list[_Block], kept: list[int], kinds: NDArray[np.uint8]) -> S
     for block in blocks:
         kinds[block.vertices] = IN_BASIS
 
-    dense = np.zeros((n, kept[giant[0]] if giant else 0), dtype=np.float32)
+    dense = np.zeros((n, 0), dtype=np.float32)
     if giant:
-        whole = blocks[giant[0]]
-        dense[whole.vertices] = whole.eigenvectors[:, : kept[giant[0]]]
+        whole, count = blocks[giant[0]], kept[giant[0]]
+        if len(whole.vertices) == n and count == len(whole.eigenvalues):
+            dense = whole.eigenvectors  # as it is: a copy would double the largest array
+        else:
+            dense = np.zeros((n, count), dtype=np.float32)
+            dense[whole.vertices] = whole.eigenvectors[:, :count]
     sparse = [(blocks[i], kept[i]) for i in order[len(giant) :]]
     starts = np.cumsum([0] + [count for _, count in sparse])
     rows = [np.repeat(block.vertices, count) for block, count in sparse]

@@ -37,6 +37,17 @@ def multiply(matrix: Sparse, block: Array) -> Array:
     return out
 
 
+def narrow(block: Block, n_columns: int) -> Block:
+    """The first columns of a block as a contiguous array in the same memory; the block is lost. (n, c) -> (n, c')"""
+    flat = block.reshape(-1)
+    n, width = block.shape
+    for rows in row_blocks(n, width, numbers=_ROW_NUMBERS):
+        # Rows move towards the front, so what has been written never lies ahead of what is still to be read.
+        kept = block[rows, :n_columns].copy()
+        flat[rows.start * n_columns : rows.stop * n_columns] = kept.reshape(-1)
+    return flat[: n * n_columns].reshape(n, n_columns)
+
+
 def gram(block: Block) -> NDArray[np.float64]:
     """BᵀB, summed over row blocks in float64. (n, c) -> (c, c)"""
     total = np.zeros((block.shape[1],) * 2)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from longwave.checkpoint import Checkpoint
 from longwave.errors import ConvergenceWarning, InputError
 from longwave.filters import LowPass
-from longwave.spectrum.blocks import Block, orthonormalize, panels, rayleigh_ritz
+from longwave.spectrum.blocks import Block, narrow, orthonormalize, panels, rayleigh_ritz
 from longwave.spectrum.density import density_of_states
 from longwave.spectrum.exact import MAX_VERTICES, Exact
 from longwave.spectrum.method import as_spectrum, check_rank
@@ -107,7 +107,7 @@ class Chebyshev:
         return as_spectrum(
             matrix,
             state.values[: self.rank],
-            np.ascontiguousarray(state.block[:, : self.rank]),
+            narrow(state.block, self.rank),
             next_eigenvalue=float(state.values[self.rank]),
             known_residuals=state.residuals[: self.rank],
         )

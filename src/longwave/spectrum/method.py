@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from longwave.basis import Basis
 from longwave.checkpoint import Checkpoint
 from longwave.errors import InputError
-from longwave.spectrum.blocks import residuals
+from longwave.spectrum.blocks import panels, residuals
 from longwave.types import IN_BASIS, Array, Progress, Sparse, Spectrum
 
 
@@ -40,10 +40,11 @@ def check_rank(rank: int | None) -> None:
 
 def fix_signs(eigenvectors: Array) -> None:
     """Make the entry of largest magnitude of every column positive, in place: the same basis in every run."""
-    peaks = np.abs(eigenvectors).argmax(axis=0)
-    signs = np.sign(eigenvectors[peaks, np.arange(eigenvectors.shape[1])])
-    signs[signs == 0] = 1
-    eigenvectors *= signs.astype(eigenvectors.dtype)
+    for columns in panels(eigenvectors.shape[1]):
+        part = eigenvectors[:, columns]
+        peaks = np.abs(part).argmax(axis=0)
+        signs = np.sign(part[peaks, np.arange(part.shape[1])])
+        part *= np.where(signs == 0, 1, signs).astype(part.dtype)
 
 
 def as_spectrum(

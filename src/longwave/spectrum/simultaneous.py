@@ -9,7 +9,7 @@ import numpy as np
 
 from longwave.checkpoint import Checkpoint
 from longwave.errors import InputError
-from longwave.spectrum.blocks import Block, multiply, orthonormalize, rayleigh_ritz
+from longwave.spectrum.blocks import Block, multiply, narrow, orthonormalize, rayleigh_ritz
 from longwave.spectrum.exact import Exact
 from longwave.spectrum.method import as_spectrum, check_rank
 from longwave.types import Progress, Sparse, Spectrum
@@ -76,7 +76,7 @@ class Simultaneous:
         return as_spectrum(
             matrix,
             values[: self.rank],
-            np.ascontiguousarray(block[:, : self.rank]),
+            narrow(block, self.rank),
             next_eigenvalue=float(values[self.rank]) if extra else float(values[-1]),
             known_residuals=residuals[: self.rank],
         )
