@@ -1,0 +1,1 @@
+"""Benchmarks: ratios against named competitors in one run, raw JSON in `results/`. Not tests: nothing is asserted."""

@@ -1,0 +1,6 @@
+"""`python -m benchmarks`: all of them, at sizes that take minutes."""
+
+from benchmarks import basis, neighbors
+
+neighbors.main()
+basis.main()

@@ -1,0 +1,83 @@
+"""Run one competitor in a process of its own: time, peak memory, and its answer in a file.
+
+python -m benchmarks.measure COMPETITOR INPUT.npz NUMBER OUTPUT.npz
+"""
+
+import importlib
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def run(competitor, source, number, target, **environment):
+    """Measure in a fresh process. Returns seconds and the peak of memory beyond what the input takes, in MiB."""
+    command = [sys.executable, "-m", "benchmarks.measure", competitor, str(source), str(number), str(target)]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **environment},
+        cwd=Path(__file__).parents[1],
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def machine():
+    """What the figures were measured on."""
+    packages = ("numpy", "scipy", "numba", "faiss-cpu", "scikit-learn", "longwave")
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    model = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "cpu": model[0].split(": ")[1] if model else platform.processor(),
+        "cores": os.cpu_count(),
+        "load": os.getloadavg(),
+        "python": platform.python_version(),
+        "versions": {name: version(name) for name in packages},
+        "commit": commit.stdout.strip(),
+    }
+
+
+def save(name, results):
+    """Write results/NAME.json."""
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{name}.json"
+    path.write_text(json.dumps({"machine": machine(), **results}, indent=1) + "\n")
+    print(f"wrote {path.name}")
+
+
+def main(competitor, source, number, target):
+    module = importlib.import_module(f"benchmarks.competitors.{competitor}")
+    if hasattr(module, "decompose"):
+        argument = sp.csr_array(sp.load_npz(source))
+        function = module.decompose
+        function(argument[:200, :200], 5)  # compile outside of the time
+    else:
+        argument = np.load(source)
+        function = module.lists
+        function(argument[:9000], 5)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.perf_counter()
+    first, second = function(argument, int(number))
+    seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    if first is not None:
+        np.savez(target, first=first, second=second)
+    print(json.dumps({"seconds": seconds, "peak_mib": (peak - before) / 1024, "load": os.getloadavg()[0]}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
