@@ -686,3 +686,15 @@ def test_missing_h5py_for_mat_v73(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "h5py", None)
     with pytest.raises(MissingExtraError, match="longwave\\[files\\]"):
         read_vectors(path)
+
+
+def test_csv_column_numbers_are_a_header(tmp_path):
+    (tmp_path / "v.csv").write_text("0,1,2\n0.5,1,2\n3,4,5\n")
+    assert read_vectors(tmp_path / "v.csv").tolist() == [[0.5, 1, 2], [3, 4, 5]]
+
+
+def test_a_csv_with_another_separator_is_a_short_message(tmp_path):
+    (tmp_path / "v.csv").write_text("\n".join(";".join(["0.123456"] * 500) for _ in range(3)))
+    with pytest.raises(FileError, match="separated by commas") as error:
+        read_vectors(tmp_path / "v.csv")
+    assert len(str(error.value)) < 400

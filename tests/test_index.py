@@ -223,7 +223,15 @@ def test_duplicates_rank_together():
     [
         ({"k": 0}, "k must be a whole number of at least 1, got 0"),
         ({"k": 2.5}, "k must be a whole number"),
-        ({"gamma": 0.0}, "gamma must be above 0"),
+        ({"gamma": 0.0}, "gamma must be a number above 0"),
+        ({"gamma": "3"}, "gamma must be a number above 0"),
+        ({"k": 3.0}, "k must be a whole number"),
+        ({"k": None}, "k must be a whole number"),
+        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
+        ({"spectrum": "chebyshev"}, "spectrum must be a value such as Chebyshev(rank=1000), or None, got 'chebyshev'"),
+        ({"spectrum": lw.Exact}, "spectrum must be a value"),
+        ({"groups": np.arange(300) // 3 + 5, "ids": np.arange(100)}, "item numbers 0 … 99"),
+        ({"ids": np.arange(300, dtype=np.uint64) + 2**63}, "must fit in 64-bit"),
         ({"components": "some"}, "one of blocks, giant, whole, got 'some'"),
         ({"min_rank": 0}, "min_rank must be"),
         ({"sparsity": 1.0}, "sparsity must be at least 0 and below 1"),
@@ -255,6 +263,10 @@ def test_bad_build_options(vectors, options, words):
         ({"blend": -1.0}, "blend weight must be at least 0"),
         ({"blend": lw.Blend(1.0)}, None),
         ({"filter": lambda t: t * np.nan}, "finite real numbers"),
+        ({"filter": "lowpass"}, "filter must be a value"),
+        ({"filter": lw.Heat}, "filter must be a value"),
+        ({"solver": "cg"}, "solver must be a value"),
+        ({"solver": lw.Spectral}, "solver must be a value"),
         ({"region_sum": "x"}, "region_sum must be one of"),
     ],
 )
@@ -372,3 +384,38 @@ def test_lists_from_elsewhere_give_the_same_index(vectors, queries, index):
         hits = given.search(queries, 20)
         np.testing.assert_allclose(hits.scores, expected.scores, atol=1e-6)
         assert given.settings.recall is None
+
+
+def test_a_query_that_sees_nothing_warns(index):
+    with pytest.warns(DataWarning, match=r"1 of 1 queries \(the first is 0\) have no positive similarity"):
+        index.search(-np.ones((1, 64)), 5)
+
+
+def test_indexes_compare_by_identity_and_print_in_one_line(index):
+    assert index == index
+    assert len({index, index}) == 1
+    assert repr(index) == f"<Index of 300 items, 300 × 64 vectors, rank {index.spectrum.rank}>"
+
+
+def test_concurrent_searches(index, queries):
+    from concurrent.futures import ThreadPoolExecutor
+
+    expected = index.search(queries, 20)
+    with ThreadPoolExecutor(6) as pool:
+        for hits in pool.map(lambda _: index.search(queries, 20), range(60)):
+            np.testing.assert_array_equal(hits.ids, expected.ids)
+
+
+def test_ids_of_groups_are_looked_up_by_item_number(vectors, queries):
+    groups = np.arange(300) % 100
+    names = [f"photo {i}" for i in range(100)]
+    plain = lw.Index.build(vectors, groups=groups, k=10, spectrum=lw.Lanczos(30)).search(queries, 5)
+    named = lw.Index.build(vectors, groups=groups, ids=names, k=10, spectrum=lw.Lanczos(30)).search(queries, 5)
+    np.testing.assert_array_equal(named.ids, np.array(names)[plain.ids])
+
+
+def test_sparse_bases_take_eight_bytes_an_entry(vectors):
+    index = lw.Index.build(vectors, k=10, spectrum=lw.Lanczos(40), components="whole", sparsity=0.5)
+    basis = index.spectrum.eigenvectors
+    assert basis.sparse.indices.dtype == np.int32
+    assert basis.nbytes <= 8 * basis.sparse.nnz + 4 * 301

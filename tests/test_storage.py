@@ -210,3 +210,32 @@ def test_killed_between_the_two_renames_brings_the_old_index_back(index, saved):
     storage._remove_stale(saved)
     lw.Index.load(saved, verify=True)
     assert not stepped_aside.exists()
+
+
+def test_force_refuses_a_folder_with_other_files(index, saved):
+    (saved / "notes.txt").write_text("mine")
+    with pytest.raises(IndexExistsError, match=r"also holds notes\.txt"):
+        index.save(saved, force=True)
+    assert (saved / "notes.txt").read_text() == "mine"
+
+
+def test_force_through_a_link_replaces_what_it_points_to(index, saved, digits_split):
+    link = saved.parent / "link"
+    link.symlink_to(saved.name)
+    lw.Index.build(digits_split[0][:40], k=5).save(link, force=True)
+    assert link.is_symlink()
+    assert len(lw.Index.load(saved)) == 40
+    assert sorted(p.name for p in saved.parent.iterdir()) == ["a.longwave", "link"]
+
+
+@pytest.mark.parametrize(
+    "name", ["graph_indices", "graph_indptr", "labels", "kinds", "item_of", "basis_sparse_indices"]
+)
+def test_damaged_numbers_are_an_error_not_a_crash(saved, name):
+    """Compiled code does not look at its indices; `load` does."""
+    file = saved / f"{name}.npy"
+    content = bytearray(file.read_bytes())
+    content[-200:] = b"\x7f" * 200
+    file.write_bytes(content)
+    with pytest.raises(CorruptIndexError, match=name.removesuffix("_indices")):
+        lw.Index.load(saved)

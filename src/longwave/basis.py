@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Basis:
     """U = [dense | sparse], (n, r).
 
@@ -23,6 +23,12 @@ class Basis:
 
     dense: NDArray[np.float32]  # (n, d)
     sparse: sp.csr_array[Any, tuple[int, int]]  # (n, r - d)
+
+    def __post_init__(self) -> None:
+        small = np.iinfo(np.int32).max
+        if self.sparse.indices.dtype != np.int32 and max(self.sparse.nnz, *self.sparse.shape) < small:
+            self.sparse.indices = self.sparse.indices.astype(np.int32)  # scipy's stacking leaves 8 bytes a column
+            self.sparse.indptr = self.sparse.indptr.astype(np.int32)
 
     @classmethod
     def from_dense(cls, dense: Array) -> Basis:

@@ -51,8 +51,7 @@ def _largest(row: Array, start: int, stop: int) -> float:
     return best  # type: ignore[no-any-return]
 
 
-@numba.njit(parallel=True, cache=True)
-def update_heaps(scores: Array, values: Array, ids: Array, first_column: int, self_row: int) -> None:
+def _update_heaps(scores: Array, values: Array, ids: Array, first_column: int, self_row: int) -> None:
     """Push a tile of scores into one heap per row.
 
     scores: (rows, tile), columns first_column...; values, ids: (rows, k) heaps with the worst hit at the root.
@@ -75,8 +74,12 @@ def update_heaps(scores: Array, values: Array, ids: Array, first_column: int, se
                     _sift_down(heap_values, heap_ids, 0, k)
 
 
-@numba.njit(parallel=True, cache=True)
-def sort_heaps(values: Array, ids: Array) -> None:
+update_heaps = numba.njit(parallel=True, cache=True)(_update_heaps)
+# One row at a time needs no threads, and starting them costs more than the row.
+update_heaps_serial = numba.njit(cache=True)(_update_heaps)
+
+
+def _sort_heaps(values: Array, ids: Array) -> None:
     """Turn the heaps into lists, best hit first (heap sort, in place)."""
     rows, k = values.shape
     for r in numba.prange(rows):
@@ -84,6 +87,10 @@ def sort_heaps(values: Array, ids: Array) -> None:
             values[r, 0], values[r, size] = values[r, size], values[r, 0]
             ids[r, 0], ids[r, size] = ids[r, size], ids[r, 0]
             _sift_down(values[r], ids[r], 0, size)
+
+
+sort_heaps = numba.njit(parallel=True, cache=True)(_sort_heaps)
+sort_heaps_serial = numba.njit(cache=True)(_sort_heaps)
 
 
 @numba.njit(parallel=True, cache=True, fastmath={"contract", "nsz"})

@@ -20,7 +20,7 @@ from longwave.spectrum.method import fix_signs
 from longwave.types import COPIED, IN_BASIS, ISOLATED, Array, Graph, Progress, Sparse, Spectrum
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Block:
     """Eigenpairs of one component. vertices: (m,), eigenvalues: (s,) descending, eigenvectors: (m, s)."""
 

@@ -23,7 +23,7 @@ from longwave.types import Array, Hits
 K, NEIGHBORS, RANK, N_QUERIES = 20, 10, 20, 200
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Row:
     """One line of the table. precision: (queries,) AP of each; milliseconds per query; bytes the search needs."""
 

@@ -58,7 +58,7 @@ class Heat:
 
 @dataclass(frozen=True)
 class Ideal:
-    """h(λ) = 1 where λ ≥ cutoff, else 0: spectral projection, every wave kept or dropped.
+    """h(λ) = 1 where λ ≥ cutoff (to 1e-6, the rounding of eigenvalues), else 0: every wave kept or dropped.
 
     >>> Ideal(cutoff=0.5)(np.array([0.2, 0.5, 1.0]))
     array([0., 1., 1.])
@@ -71,7 +71,7 @@ class Ideal:
             raise InputError(f"cutoff must be at least -1 and at most 1, got {self.cutoff}")
 
     def __call__(self, eigenvalues: Array) -> Array:
-        return np.where(eigenvalues >= self.cutoff, 1.0, 0.0)
+        return np.where(eigenvalues >= self.cutoff - 1e-6, 1.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,7 @@ class Walk:
         _check_alpha(self.alpha)
         if self.steps < 1 or int(self.steps) != self.steps:
             raise InputError(f"steps must be a whole number of at least 1, got {self.steps}")
+        object.__setattr__(self, "steps", int(self.steps))
 
     def __call__(self, eigenvalues: Array) -> Array:
         coefficients = (1 - self.alpha) * self.alpha ** np.arange(int(self.steps))
@@ -156,7 +157,7 @@ _PARSERS: dict[str, tuple[Callable[..., Filter], str]] = {
     "lowpass": (lambda alpha=0.99: LowPass(alpha), "lowpass:ALPHA"),
     "heat": (lambda time=10.0: Heat(time), "heat:TIME"),
     "ideal": (lambda cutoff=0.9: Ideal(cutoff), "ideal:CUTOFF"),
-    "walk": (lambda alpha=0.99, steps=10.0: Walk(alpha, int(steps)), "walk:ALPHA,STEPS"),
+    "walk": (lambda alpha=0.99, steps=10.0: Walk(alpha, steps), "walk:ALPHA,STEPS"),
     "polynomial": (lambda *c: Polynomial(c), "polynomial:C0,C1,..."),
 }
 
@@ -173,7 +174,7 @@ def parse(text: str) -> Filter:
         raise InputError(f"unknown filter '{text}'; use one of {forms}")
     make, form = _PARSERS[name]
     try:
-        numbers = [float(part) for part in rest.split(",")] if rest else []
+        numbers = [float(part) for part in rest.split(",")] if ":" in text else []
     except ValueError:
         raise InputError(f"filter '{text}' must look like {form} with numbers") from None
     try:

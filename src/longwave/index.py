@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from longwave import components as blocks
 from longwave import extension, graph, neighbors, observation, storage
 from longwave.basis import Basis
 from longwave.checkpoint import Checkpoint, open_checkpoint
-from longwave.errors import CorruptIndexError, InputError
+from longwave.errors import CorruptIndexError, DataWarning, InputError
 from longwave.filters import LowPass
 from longwave.items import Items
 from longwave.pooling import check_pooling, pooling_matrix
@@ -41,6 +43,7 @@ class Settings:
     recall: float | None
     gamma: float
     spectrum: str
+    rank: int | None
     components: str
     min_rank: int
     pooling: str
@@ -48,7 +51,7 @@ class Settings:
     seed: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Index:
     """A collection of vectors, its graph and the graph's Fourier basis, ready to be searched along the manifold.
 
@@ -105,7 +108,9 @@ class Index:
         are clipped.
         """
         check_pooling(pooling)
-        _check_build(k=k, gamma=gamma, components=components, min_rank=min_rank, sparsity=sparsity)
+        if spectrum is not None:
+            check_value(spectrum, "spectrum", "a value such as Chebyshev(rank=1000), or None")
+        _check_build(k=k, gamma=gamma, components=components, min_rank=min_rank, sparsity=sparsity, seed=seed)
         unit = unit_vectors(vectors)
         items = Items.make(len(unit), groups=groups, ids=ids)
         k_used = min(k, len(unit) - 1)
@@ -122,7 +127,10 @@ class Index:
         basis = _decompose(vertex_graph, spectrum, components, min_rank, seed, progress, checkpoint)
         if basis is not None and sparsity is not None:
             basis = sparsify(basis, nonzeros=round((1 - sparsity) * basis.eigenvectors.nonzeros))
-        settings = Settings(k, k_used, measured, gamma, repr(spectrum), components, min_rank, pooling, sparsity, seed)
+        rank = None if spectrum is None else spectrum.rank
+        settings = Settings(
+            k, k_used, measured, gamma, repr(spectrum), rank, components, min_rank, pooling, sparsity, seed
+        )
         return cls(unit, vertex_graph, basis, items, settings)._with_pooled()
 
     def search(
@@ -145,7 +153,10 @@ class Index:
         queries of several regions. region_sum: "similarities" as in the paper, "products" as in its published scripts.
         solver: how h(𝒲)y is evaluated. blend: weight of Euclidean similarity where the basis is thin (FSRw).
         """
-        _check_at_least_one(k=k, neighbors=neighbors, **({} if cut is None else {"cut": cut}))
+        check_counts(k=k, neighbors=neighbors, **({} if cut is None else {"cut": cut}))
+        check_value(filter, "filter", "a value such as LowPass(0.99), or a function of the eigenvalues")
+        if not isinstance(solver, Euclidean):
+            check_value(solver, "solver", "a value such as Spectral() or Euclidean()")
         regions = unit_queries(queries, dimension=self.dimension)
         query_of = _query_numbers(query_groups, len(regions))
         mixed = blend if isinstance(blend, Blend) or blend is None else Blend(weight=blend)
@@ -154,6 +165,7 @@ class Index:
         observed = None
         if not isinstance(solver, Euclidean):
             observed = self.observe(regions, query_of, neighbors=neighbors, cut=cut, region_sum=region_sum)
+            _warn_of_blind_queries(observed)
 
         answers: list[Hits] = []
         step = max(1, _SCORE_NUMBERS // max(self.graph.n_vertices, len(self.items)))
@@ -212,7 +224,7 @@ class Index:
         The score of a new vector z is ψ(z)ᵀx; `normalized` divides ψ by its sum, which puts new and old items on one
         scale (False: as printed). Nothing is rebuilt: one search per new vector. Rebuild when most items are new.
         """
-        _check_at_least_one(neighbors=neighbors)
+        check_counts(neighbors=neighbors)
         unit = unit_vectors(vectors)
         if unit.shape[1] != self.dimension:
             raise InputError(f"vectors has {unit.shape[1]} dimensions but the index has {self.dimension}")
@@ -233,7 +245,7 @@ class Index:
         try:
             return cls._from_arrays(Settings(**manifest["settings"]), arrays)
         except (KeyError, TypeError, ValueError) as error:
-            raise CorruptIndexError(f"{path} lacks a part: {error!r}; build the index again") from error
+            raise CorruptIndexError(f"{path} is damaged: {error}; build the index again") from error
 
     @property
     def dimension(self) -> int:
@@ -247,6 +259,10 @@ class Index:
 
     def __len__(self) -> int:
         return len(self.items)
+
+    def __repr__(self) -> str:
+        rank = "no basis" if self.spectrum is None else f"rank {self.spectrum.rank}"
+        return f"<Index of {len(self)} items, {len(self.vectors)} × {self.dimension} vectors, {rank}>"
 
     def memory(self) -> dict[str, int]:
         """Bytes of each part: vectors (first search), graph (iterative solvers), basis (U) and pooled (Ū)."""
@@ -331,7 +347,10 @@ class Index:
     @classmethod
     def _from_arrays(cls, settings: Settings, arrays: Mapping[str, Array]) -> Index:
         spectrum = pooled = None
-        n = len(arrays["labels"])
+        n, n_items = len(arrays["labels"]), len(arrays["ids"])
+        for name, end in (("labels", n), ("kinds", 3), ("item_of", n_items)):
+            if name in arrays:
+                _check_range(name, arrays[name], end)
         if "basis" in arrays:
             following = arrays["next_eigenvalue"]
             rank = len(arrays["eigenvalues"])
@@ -345,7 +364,7 @@ class Index:
                 kinds=arrays["kinds"],
             )
             if "pooled" in arrays:
-                shape = len(arrays["ids"]), rank - arrays["pooled"].shape[1]
+                shape = n_items, rank - arrays["pooled"].shape[1]
                 pooled = Basis(arrays["pooled"], _unsplit("pooled_sparse", arrays, shape))
         added = len(arrays["vectors"]) - n
         return cls(
@@ -400,20 +419,29 @@ def _decompose(
     return decompose(vertex_graph, method, seed=seed, progress=progress, checkpoint=checkpoint)
 
 
-def _check_build(*, k: int, gamma: float, components: str, min_rank: int, sparsity: float | None) -> None:
-    _check_at_least_one(k=k, min_rank=min_rank)
-    if not (gamma > 0 and np.isfinite(gamma)):
-        raise InputError(f"gamma must be above 0 and finite, got {gamma}")
+def _check_build(*, k: int, gamma: float, components: str, min_rank: int, sparsity: float | None, seed: int) -> None:
+    check_counts(k=k, min_rank=min_rank)
+    if not isinstance(seed, Integral) or seed < 0:
+        raise InputError(f"seed must be a whole number of at least 0, got {seed!r}")
+    if not isinstance(gamma, Real) or not (gamma > 0 and np.isfinite(gamma)):
+        raise InputError(f"gamma must be a number above 0 and finite, got {gamma!r}")
     if components not in COMPONENTS:
         raise InputError(f"components must be one of {', '.join(COMPONENTS)}, got '{components}'")
     if sparsity is not None and not 0 <= sparsity < 1:
         raise InputError(f"sparsity must be at least 0 and below 1 (the fraction dropped), got {sparsity}")
 
 
-def _check_at_least_one(**counts: int) -> None:
+def check_counts(**counts: int) -> None:
+    """Whole numbers of at least 1, by name."""
     for name, value in counts.items():
-        if isinstance(value, bool) or int(value) != value or value < 1:
-            raise InputError(f"{name} must be a whole number of at least 1, got {value}")
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+            raise InputError(f"{name} must be a whole number of at least 1, got {value!r}")
+
+
+def check_value(value: object, name: str, expected: str) -> None:
+    """A filter, solver or method is a value that can be called, not its name and not its class."""
+    if isinstance(value, type) or not callable(value):
+        raise InputError(f"{name} must be {expected}, got {value!r}")
 
 
 def _query_numbers(query_groups: ArrayLike | None, n_regions: int) -> NDArray[np.int64]:
@@ -431,6 +459,17 @@ def _query_numbers(query_groups: ArrayLike | None, n_regions: int) -> NDArray[np
     return numbers.astype(np.int64)
 
 
+def _warn_of_blind_queries(observed: Sparse) -> None:
+    blind = np.flatnonzero(np.diff(observed.indptr) == 0)
+    if blind.size:
+        warnings.warn(
+            f"{blind.size} of {observed.shape[0]} queries (the first is {blind[0]}) have no positive similarity to any "
+            "vector: their scores are all 0 and their hits in no order; use solver=Euclidean() for them",
+            DataWarning,
+            stacklevel=3,
+        )
+
+
 def _join_hits(parts: list[Hits]) -> Hits:
     if len(parts) == 1:
         return parts[0]
@@ -446,5 +485,14 @@ def _split(name: str, matrix: Sparse) -> dict[str, Array]:
 
 
 def _unsplit(name: str, arrays: Mapping[str, Array], shape: tuple[int, int]) -> Sparse:
-    parts = tuple(arrays[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
-    return sp.csr_array(parts, shape=shape, copy=False)
+    """A CSR matrix from its arrays, with every index in range: compiled code does not look."""
+    data, indices, indptr = (arrays[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
+    _check_range(f"{name}_indices", indices, shape[1])
+    if len(indptr) != shape[0] + 1 or indptr[0] != 0 or indptr[-1] != len(data) or (np.diff(indptr) < 0).any():
+        raise ValueError(f"{name}_indptr does not fit its matrix")
+    return sp.csr_array((data, indices, indptr), shape=shape, copy=False)
+
+
+def _check_range(name: str, numbers: Array, end: int) -> None:
+    if numbers.size and not (numbers.min() >= 0 and numbers.max() < end):
+        raise ValueError(f"{name} has numbers outside of 0 … {end - 1}")

@@ -11,7 +11,7 @@ from longwave.errors import InputError
 from longwave.types import Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Items:
     """ids: (N,) of ints or strings, distinct. item_of: (m,) item number of each vector; None where it is its own."""
 
@@ -23,7 +23,7 @@ class Items:
 
     @classmethod
     def make(cls, n_vectors: int, *, groups: ArrayLike | None, ids: ArrayLike | None) -> Items:
-        """From what a user gives: a group label per vector, an id per item (in ascending order of the labels)."""
+        """From what a user gives: a group label per vector, an id per item; with both, labels are places in ids."""
         if groups is None:
             labels, item_of = np.arange(n_vectors), None
         else:
@@ -33,6 +33,11 @@ class Items:
             labels, item_of = np.unique(given, return_inverse=True)
         if ids is None:
             return cls(labels, item_of)
+        if groups is not None and (labels.dtype.kind != "i" or labels[0] != 0 or labels[-1] != len(labels) - 1):
+            raise InputError(
+                f"with ids, groups must be item numbers 0 … {len(labels) - 1}, places in ids; "
+                "or leave ids out: the group labels are then the ids"
+            )
         names = _labels(ids, "ids")
         if len(names) != len(labels):
             what = "vector" if groups is None else "distinct group"
@@ -60,6 +65,8 @@ def _labels(labels: ArrayLike, name: str) -> Array:
     array = np.asarray(labels)
     if array.ndim != 1 or array.dtype.kind not in "iuU":
         raise InputError(f"{name} must be a flat list of ints or of strings, got shape {array.shape}, {array.dtype}")
+    if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
+        raise InputError(f"{name} must fit in 64-bit integers, got {array.max()}; give them as strings")
     return array.astype(np.int64) if array.dtype.kind in "iu" else array
 
 

@@ -43,7 +43,7 @@ def draw_filters(filters: Mapping[str, Filter] | None = None) -> Figure:
     return figure
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Strip:
     """One row of a result sheet. hits: (columns, height, width); right: (columns,) bool."""
 

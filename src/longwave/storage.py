@@ -41,12 +41,16 @@ def check_target(path: Path, *, force: bool) -> None:
         raise StorageError(f"cannot write {path}: there is no folder {path.parent}; create it first")
     if not path.exists() and not path.is_symlink():
         return
-    if not force:
-        raise IndexExistsError(f"{path} exists; choose another path, or overwrite it with force (--force)")
     if not is_index(path):
         raise IndexExistsError(
             f"{path} exists and is not a Longwave index, so it is not overwritten; remove it by hand"
         )
+    if not force:
+        raise IndexExistsError(f"{path} exists; choose another path, or overwrite it with force (--force)")
+    own = {MANIFEST, *(f"{name}.npy" for name in json.loads((path / MANIFEST).read_text("utf-8")).get("arrays", {}))}
+    foreign = sorted(p.name for p in path.iterdir() if p.name not in own)
+    if foreign:
+        raise IndexExistsError(f"{path} also holds {foreign[0]}, which is not of the index; move it away first")
 
 
 def is_index(path: Path) -> bool:
@@ -63,8 +67,9 @@ def write(path: Path, settings: Mapping[str, Any], arrays: Mapping[str, Array], 
     Killed at any moment, the target is the old one, the new one or absent, never half. A full disk is an error that
     says how much is needed, and leaves nothing behind.
     """
-    check_target(path, force=force)
+    path = path.resolve()  # through a link, the folder it points to is replaced
     _remove_stale(path)
+    check_target(path, force=force)
     needed = sum(array.nbytes for array in arrays.values())
     free = shutil.disk_usage(path.parent).free
     if needed > free:
@@ -146,9 +151,10 @@ def _swap(partial: Path, path: Path) -> None:
 
 def _remove_stale(path: Path) -> None:
     """Remove what a killed process left beside the target; bring back an old index that had stepped aside."""
-    for stale in path.parent.glob(f".{path.name}.partial-*"):
-        owner = int(stale.name.split(".partial-")[1].split("-")[0])
-        if owner != os.getpid() and Path(f"/proc/{owner}").exists():
+    prefix = f".{path.name}.partial-"
+    for stale in list(path.parent.iterdir()) if path.parent.is_dir() else []:
+        owner = stale.name.removeprefix(prefix).split("-")[0]
+        if not stale.name.startswith(prefix) or not owner.isdigit() or _is_running(int(owner)):
             continue
         if stale.name.endswith("-old") and not path.exists():
             stale.rename(path)
@@ -156,7 +162,22 @@ def _remove_stale(path: Path) -> None:
             shutil.rmtree(stale, ignore_errors=True)
 
 
+def _is_running(process: int) -> bool:
+    """Whether another process of that number is alive."""
+    if process == os.getpid():
+        return False
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 def _read_manifest(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        _remove_stale(path)  # a writer killed between its two renames left the old index beside
     if not path.exists():
         raise NotAnIndexError(f"{path} does not exist; create an index with: longwave build VECTORS -o {path}")
     if not path.is_dir():
@@ -195,6 +216,8 @@ def _open_array(path: Path, name: str, entry: Mapping[str, Any]) -> Array:
         )
     try:
         array = np.load(file, mmap_mode="r", allow_pickle=False)
+    except PermissionError as error:
+        raise StorageError(f"{file} cannot be read: {error.strerror}; check its permissions") from error
     except (ValueError, OSError, EOFError) as error:
         raise CorruptIndexError(f"{file} is not a readable array: {error}; build the index again") from error
     if list(array.shape) != entry.get("shape") or array.dtype.str != entry.get("dtype"):

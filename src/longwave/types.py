@@ -23,7 +23,7 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 IN_BASIS, ISOLATED, COPIED = 0, 1, 2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Neighbors:
     """The k nearest other vectors of each vector.
 
@@ -34,7 +34,7 @@ class Neighbors:
     similarities: NDArray[np.float32]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Graph:
     """The mutual neighbour graph.
 
@@ -62,7 +62,7 @@ class Graph:
         return sp.csr_array(root @ self.normalized @ root)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Spectrum:
     """A (partial) Fourier basis of a graph: A ≈ U Λ Uᵀ.
 
@@ -99,7 +99,7 @@ class Spectrum:
         return float(np.abs(filter(left_out) - replaced_by).max())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Solution:
     """What a solver answers: item scores (queries, N), and how it got there.
 
@@ -111,7 +111,7 @@ class Solution:
     steps: NDArray[np.int64] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Hits:
     """Ranked answers: ids and scores, (queries, k), best first.
 

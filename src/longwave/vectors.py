@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ Floats = NDArray[np.floating[Any]]
 
 # Rows checked or converted at a time: 2^22 numbers are 32 MB in float64, small beside any collection.
 _BLOCK_NUMBERS = 1 << 22
+_FEW_ROWS = 2
 
 
 def row_blocks(n_rows: int, n_columns: int, *, numbers: int = _BLOCK_NUMBERS) -> list[slice]:
@@ -27,7 +29,12 @@ def check_vectors(vectors: ArrayLike, *, name: str = "vectors", dimension: int |
 
     Memory-mapped arrays stay on disk; the check for NaN reads them once in blocks.
     """
-    array = np.asanyarray(vectors)
+    if isinstance(vectors, np.ma.MaskedArray):
+        raise InputError(f"{name} is a masked array; fill or drop the masked values first")
+    try:
+        array = np.asarray(vectors)
+    except ValueError as error:
+        raise InputError(f"{name} must be 2-D with rows of one length: {error}") from error
     if array.dtype.kind not in "fiub":
         raise InputError(f"{name} must hold real numbers (float16/32/64 or integers), got dtype {array.dtype}")
     if array.ndim == 1 and dimension is not None:
@@ -102,11 +109,19 @@ def top_k(scores: Floats, k: int) -> tuple[NDArray[np.int64], Floats]:
     if 4 * k >= n:  # a heap of that size costs more than the sort
         ids = np.argsort(-scores, axis=1, kind="stable")[:, :k]
         return ids, np.take_along_axis(scores, ids, axis=1)
-    from longwave import compiled
-
     values = np.full((rows, k), -np.inf, dtype=scores.dtype)
     # Ids of empty places lie behind every real one.
     ids = np.full((rows, k), n, dtype=np.int64)
-    compiled.update_heaps(np.ascontiguousarray(scores), values, ids, 0, -1)
-    compiled.sort_heaps(values, ids)
+    update, sort = heap_functions(rows)
+    update(np.ascontiguousarray(scores), values, ids, 0, -1)
+    sort(values, ids)
     return ids, values
+
+
+def heap_functions(rows: int) -> tuple[Callable[..., None], Callable[..., None]]:
+    """The compiled loops that fill and sort heaps: threaded, but for a few rows."""
+    from longwave import compiled
+
+    if rows <= _FEW_ROWS:
+        return compiled.update_heaps_serial, compiled.sort_heaps_serial
+    return compiled.update_heaps, compiled.sort_heaps

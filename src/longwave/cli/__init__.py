@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import asdict
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 import longwave
@@ -52,8 +54,12 @@ def _options(
 def build(
     vectors: Annotated[str, typer.Argument(metavar="VECTORS", help=f"Vectors, one per row ({o.FILES}).")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="INDEX", help="The index folder to write.")],
-    groups: Annotated[str | None, typer.Option(metavar="F", help="Item of each vector, for regional search.")] = None,
-    ids: Annotated[str | None, typer.Option(metavar="F", help="Id of each item; row numbers by default.")] = None,
+    groups: Annotated[
+        str | None, typer.Option(metavar="F", help=f"Item of each vector, for regional search ({o.LABELS}).")
+    ] = None,
+    ids: Annotated[
+        str | None, typer.Option(metavar="F", help=f"Id of each item; row numbers by default ({o.LABELS}).")
+    ] = None,
     lists: Annotated[
         str | None,
         typer.Option(metavar="F", help="Neighbours from elsewhere: .npz with ids, similarities; or .npy of ids."),
@@ -113,7 +119,7 @@ def build(
         )
     index.save(output, force=force)
     rank_text = "no basis" if index.spectrum is None else f"rank {index.spectrum.rank:,}"
-    out.print(f"{output}: {len(index):,} items, {rank_text}, {time.perf_counter() - start:.1f} s", highlight=False)
+    print(f"{output}: {len(index):,} items, {rank_text}, {time.perf_counter() - start:.1f} s")
 
 
 @app.command()
@@ -141,7 +147,7 @@ def search(
         results.print_hits(hits)
     else:
         results.write_hits(hits, output)
-        out.print(f"{output}: {len(hits):,} queries × {hits.ids.shape[1]} hits", highlight=False)
+        print(f"{output}: {len(hits):,} queries × {hits.ids.shape[1]} hits")
 
 
 @app.command()
@@ -156,7 +162,7 @@ def info(
     h = filters.parse(filter)
     table = Table(show_header=False, box=None)
     for name, value in describe(Index.load(index, verify=verify), h).items():
-        table.add_row(name, value)
+        table.add_row(name, escape(value))
     if verify:
         table.add_row("checksums", "all files are as they were written")
     out.print(table, highlight=False)
@@ -189,6 +195,11 @@ def describe(index: Index, h: Filter) -> dict[str, str]:
     else:
         asked = settings["spectrum"]
         lines["basis"] = f"rank {s.rank:,} of {index.graph.n_vertices:,} vertices, by {asked}"
+        wanted = settings["rank"]
+        if wanted is not None and wanted > index.graph.n_vertices:
+            lines["basis"] += f" (clipped: there are only {index.graph.n_vertices:,} vertices)"
+        elif wanted is not None and wanted != s.rank:
+            lines["basis"] += f" ({wanted:,} asked for; small components are kept whole, and shares are rounded)"
         if s.rank:
             lines["eigenvalues"] = f"{s.eigenvalues.max():.6f} … {s.eigenvalues.min():.6f}"
             lines["residuals"] = f"median {np.median(s.residuals):.1e}, largest {s.residuals.max():.1e}"
@@ -215,7 +226,9 @@ def evaluate(
         Path | None,
         typer.Option("--truth", metavar="F", help='JSON: {"queries": [{"positive": [...], "junk": [...]}, ...]}.'),
     ] = None,
-    labels: Annotated[str | None, typer.Option(metavar="F", help="Label of each item, instead of --truth.")] = None,
+    labels: Annotated[
+        str | None, typer.Option(metavar="F", help=f"Label of each item, instead of --truth ({o.LABELS}).")
+    ] = None,
     query_labels: Annotated[str | None, typer.Option(metavar="F", help="Label of each query.")] = None,
     per_query: Annotated[bool, typer.Option("--per-query", help="Print the average precision of each query.")] = False,
     *,
@@ -236,6 +249,8 @@ def evaluate(
         assert labels is not None
         judgements = truth.from_labels(labels, query_labels, opened)
     vectors = o.vectors_from(queries)
+    alone = {**chosen, "query_groups": None}
+    opened.search(vectors[:1], len(opened), **alone)  # load compiled code outside of the time
     start = time.perf_counter()
     hits = opened.search(vectors, len(opened), **chosen)
     elapsed = time.perf_counter() - start
@@ -265,6 +280,7 @@ def demo(
     """Handwritten digits: Euclidean search against every variant of manifold search, in one table and a picture."""
     from longwave import demo as d
 
+    results.check_picture(picture)
     out.print(
         f"1,797 handwritten digits, {d.N_QUERIES} of them held out as queries.\n"
         f"Graph k {d.K}, {d.NEIGHBORS} query neighbours, alpha 0.99, rank {d.RANK}.\n",
@@ -291,10 +307,16 @@ def demo(
 def main() -> None:
     """Run the command line; an error of Longwave's is one line on stderr and exit code 1."""
     warn_in_one_line()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without × or λ still gets its answer
     try:
         app()
     except LongwaveError as error:
         print(f"longwave: {error}", file=sys.stderr)
+        sys.exit(1)
+    except OSError as error:
+        print(f"longwave: cannot write the output: {error.strerror or error}", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
         print("longwave: interrupted; nothing was written", file=sys.stderr)

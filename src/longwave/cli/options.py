@@ -20,6 +20,8 @@ from longwave.types import Array
 
 FILES = ".npy .npz .fvecs .bvecs .mat .h5 .parquet .safetensors .csv; FILE:NAME picks one array of several"
 
+LABELS = ".npy .npz .mat .h5 .parquet .json .csv .txt"
+
 IndexPath = Annotated[Path, typer.Argument(metavar="INDEX", help="An index folder, as `longwave build` writes it.")]
 Queries = Annotated[str, typer.Argument(metavar="QUERIES", help=f"Query vectors, one per row ({FILES}).")]
 FilterText = Annotated[
@@ -85,6 +87,15 @@ def spectrum_from(text: str, rank: int | None, oversampling: int | None, iterati
     if rank is not None and rank < 1:
         raise InputError(f"rank must be a whole number of at least 1, got {rank}")
     size = 1000 if rank is None else rank
+    taken = {
+        "chebyshev": "rank oversampling",
+        "lanczos": "rank",
+        "simultaneous": "rank oversampling iterations",
+        "exact": "rank",
+    }
+    for option, value in (("rank", rank), ("oversampling", oversampling), ("iterations", iterations)):
+        if value is not None and option not in taken.get(text, "").split() and text in (*taken, "none"):
+            raise InputError(f"--spectrum {text} has no --{option}; leave it out")
     match text:
         case "chebyshev":
             return Chebyshev(size, oversampling=oversampling)
@@ -141,8 +152,8 @@ def search_options(
     groups = labels_from(query_groups)
     if groups is not None and groups.dtype.kind not in "iu":
         raise InputError(f"{query_groups} must hold whole numbers: the query of each row")
-    if blend is None and blend_everywhere:
-        raise InputError("--blend-everywhere needs --blend W")
+    if blend is None and (blend_everywhere or blend_scale != "peak"):
+        raise InputError("--blend-everywhere and --blend-scale need --blend W")
     return {
         "filter": filters.parse(filter),
         "neighbors": neighbors,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from pathlib import Path
 
 import numpy as np
+from rich.markup import escape
 from rich.table import Table
 
 from longwave.cli.display import out
@@ -46,18 +48,35 @@ def write_hits(hits: Hits, path: Path) -> None:
         raise FileError(f"cannot write {path}: {error.strerror or error}") from error
 
 
-def print_hits(hits: Hits, *, queries: int = 10, columns: int = 10) -> None:
-    """A readable table: one row per query, id and score of each hit."""
-    shown = min(columns, hits.ids.shape[1])
-    table = Table(title="id (score), best first", title_style="")
-    table.add_column("query", justify="right")
+def check_picture(path: Path) -> None:
+    """Raise before the work if the picture could not be written."""
+    if path.suffix not in (".png", ".pdf", ".svg", ".jpg"):
+        raise FileError(f"cannot write {path}: the suffix must be .png, .pdf, .svg or .jpg")
+    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise FileError(f"cannot write {path}: {path.parent} is not a folder that can be written to")
+
+
+def print_hits(hits: Hits, *, queries: int = 10) -> None:
+    """On a terminal a table, one row per query, as many hits as fit; in a pipe a line per hit, tab-separated."""
+    if not out.is_terminal:
+        print("query\trank\tid\tscore")
+        for query, (scores, ids) in enumerate(zip(*hits, strict=True)):
+            for rank, (i, s) in enumerate(zip(ids, scores, strict=True), 1):
+                print(query, rank, i, f"{s:.6g}", sep="\t")
+        return
+    cells = [
+        [(str(i), f"{s:.3g}") for i, s in zip(*row, strict=True)] for row in zip(hits.ids, hits.scores, strict=True)
+    ]
+    widest = max(len(text) for row in cells[:queries] for pair in row for text in pair)
+    shown = max(1, min(hits.ids.shape[1], (out.width - 10) // (widest + 3)))
+    table = Table(title="id and score, best first", title_style="")
+    table.add_column("query", justify="right", no_wrap=True)
     for rank in range(1, shown + 1):
-        table.add_column(str(rank))
-    for query, (scores, ids) in enumerate(zip(hits.scores[:queries], hits.ids[:queries], strict=True)):
-        cells = [f"{i}\n({s:.3g})" for i, s in zip(ids[:shown], scores[:shown], strict=True)]
-        table.add_row(str(query), *cells)
+        table.add_column(str(rank), no_wrap=True, overflow="ignore")
+    for query, row in enumerate(cells[:queries]):
+        table.add_row(str(query), *(escape(f"{i}\n{s}") for i, s in row[:shown]))
     out.print(table)
     if len(hits) > queries or hits.ids.shape[1] > shown:
-        out.print(f"{len(hits)} queries × {hits.ids.shape[1]} hits; write all of them with -o hits.npz|.json|.csv")
+        print(f"{len(hits)} queries × {hits.ids.shape[1]} hits; write all of them with -o hits.npz|.json|.csv")
     if hits.errors is not None and hits.steps is not None:
-        out.print(f"relative error at most {hits.errors.max():.1e}, {hits.steps.min()}–{hits.steps.max()} steps")
+        print(f"relative error at most {hits.errors.max():.1e}, {hits.steps.min()}–{hits.steps.max()} steps")

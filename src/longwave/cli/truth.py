@@ -19,12 +19,12 @@ def from_json(path: Path, index: Index) -> list[Judgement]:
     """
     try:
         entries = json.loads(path.read_text("utf-8"))["queries"]
-        pairs = [(entry["positive"], entry.get("junk", [])) for entry in entries]
+        pairs = [(list(entry["positive"]), list(entry.get("junk", []))) for entry in entries]
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FileError(
-            f"{path} is not ground truth ({error!r}); expected "
+            f"{path} is not ground truth ({type(error).__name__}: {str(error)[:80]}); expected "
             '{"queries": [{"positive": [3, 17], "junk": [5]}, ...]}, one entry per query'
         ) from error
     known = set(index.ids.tolist())

@@ -328,13 +328,15 @@ def _is_number(cell: str) -> bool:
 def _csv(request: Request) -> Array:
     rows: list[Array] = []
     for index, (line, cells) in enumerate(_csv_rows(request.path)):
+        if index == 0 and len(cells) > 2 and cells == [str(i) for i in range(len(cells))]:
+            continue  # 0,1,2,...: the column numbers that pandas writes
         try:
             row = np.array([float(cell) for cell in cells])
         except ValueError as error:
             words = [cell for cell in cells if not _is_number(cell)]
             if index == 0 and words == cells:
                 continue  # the header
-            wrong = f"{words[0]!r} is not a number"
+            wrong = f"{words[0][:40]!r} is not a number"
             raise FileError(f"{request.path}, line {line}: {wrong}; write numbers separated by commas") from error
         if rows and cells and len(row) != len(rows[0]):
             wrong = f"{len(row)} numbers where the first row has {len(rows[0])}"

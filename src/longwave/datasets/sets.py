@@ -16,7 +16,7 @@ from longwave.types import Array
 FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LabelledSet:
     """Vectors with a class each. vectors: (n, d), labels: (n,), images: (n, height, width) where there are any."""
 

@@ -22,7 +22,7 @@ _SAMPLE = 1000
 _TRAINING_POINTS, _ROUNDS = 64, 8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Clusters:
     """members: vertex numbers of each cluster, ascending; order: (c, c) clusters by similarity to each cluster."""
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longwave.types import Neighbors, Progress
+from longwave.vectors import heap_functions
 
 # One tile of products: 2,048 × 4,096 float32 are 32 MB, whatever n. Wide enough for BLAS to run at full speed.
 _TILE_ROWS = 2048
@@ -22,15 +23,13 @@ class Heaps:
 
     def update(self, rows: slice, products: NDArray[np.float32], *, first_column: int, self_row: int = -1) -> None:
         """Push products, (rows, tile). self_row: vertex number of the first row, whose own column does not count."""
-        from longwave import compiled
-
-        compiled.update_heaps(products, self.values[rows], self.ids[rows], first_column, self_row)
+        update, _ = heap_functions(len(products))
+        update(products, self.values[rows], self.ids[rows], first_column, self_row)
 
     def lists(self) -> Neighbors:
         """Sort, best first; empty places get id -1."""
-        from longwave import compiled
-
-        compiled.sort_heaps(self.values, self.ids)
+        _, sort = heap_functions(len(self.ids))
+        sort(self.values, self.ids)
         self.ids[np.isneginf(self.values)] = -1
         return Neighbors(self.ids, self.values)
 

@@ -14,7 +14,7 @@ from longwave.filters import LowPass
 from longwave.types import Array, Filter, Solution, Sparse, Spectrum
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class System:
     """The offline result: 𝒲, its spectrum, and the pooling Σ from vertices to items.
 

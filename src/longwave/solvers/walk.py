@@ -23,8 +23,8 @@ class RandomWalk:
     steps: int = 100
 
     def __post_init__(self) -> None:
-        if self.steps < 1:
-            raise InputError(f"steps must be at least 1, got {self.steps}")
+        if self.steps < 1 or int(self.steps) != self.steps:
+            raise InputError(f"steps must be a whole number of at least 1, got {self.steps}")
 
     def __call__(self, system: System, observation: Sparse, filter: Filter) -> Solution:
         """observation: CSR (q, n) -> scores (q, N)."""

@@ -113,7 +113,7 @@ class Chebyshev:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class State:
     """Where the iteration is: rounds done, the block (n, r̂), its Ritz values and residuals (r̂,).
 

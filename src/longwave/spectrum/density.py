@@ -11,7 +11,7 @@ from longwave.spectrum.blocks import multiply
 from longwave.types import Sparse
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Density:
     """Weighted points that stand for all n eigenvalues. values: (m,) descending; weights: (m,), sum n."""
 
