@@ -214,7 +214,7 @@ def test_info_says_it_all(folder):
         (["search", "d.longwave", "q.npy", "--solver", "magic"], ["solver must be one of"]),
         (["search", "d.longwave", "q.npy", "--solver", "walk", "--tolerance", "1"], ["has no --tolerance"]),
         (["search", "d.longwave", "q.npy", "--solver", "cg", "--filter", "heat:1"], ["LowPass(alpha) only"]),
-        (["search", "d.longwave", "q.npy", "--blend-everywhere"], ["needs --blend"]),
+        (["search", "d.longwave", "q.npy", "--blend-everywhere"], ["need --blend"]),
         (["search", "d.longwave", "q.npy", "-k", "0"], ["k must be"]),
         (["search", "d.longwave", "q.npy", "-o", "h.xls"], [".npz, .json, .csv"]),
         (["evaluate", "d.longwave", "q.npy"], ["either with --truth F or with --labels F"]),
