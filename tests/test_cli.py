@@ -228,6 +228,8 @@ def test_info_says_it_all(folder):
         (["build", "v.npy", "-o", "x", "--seed", "-1"], ["seed must be"]),
         (["search", "d.longwave", "q.npy", "--blend-scale", "impulse"], ["need --blend"]),
         (["search", "d.longwave", "q.npy", "--filter", "walk:0.9,2.5"], ["whole number"]),
+        (["search", "d.longwave", "q.npy", "--filter", "walk:0.9,inf"], ["whole number"]),
+        (["evaluate", "d.longwave", "q.npy", "--truth", "nested.json"], ["query 0 names item [1]"]),
         (["search", "d.longwave", "q.npy", "--filter", "lowpass:"], ["lowpass:ALPHA"]),
         (["demo", "--picture", "nowhere/x.png"], ["not a folder"]),
         (["demo", "--picture", "x.doc"], ["suffix"]),
@@ -239,6 +241,7 @@ def test_errors_are_one_line_and_exit_1(folder, arguments, words):
     np.save(folder / "few.npy", np.abs(np.random.default_rng(0).normal(size=(6, 4))))
     (folder / "v.xyz").write_text("1")
     (folder / "bad.json").write_text('{"queries": [{"junk": []}]}')
+    (folder / "nested.json").write_text(json.dumps({"queries": [{"positive": [[1]]}] * 200}))
     (folder / "unknown.json").write_text(json.dumps({"queries": [{"positive": [99999]}] * 200}))
     code, out, err = run(*arguments, cwd=folder)
     assert code == 1

@@ -23,9 +23,14 @@ def test_equals_the_oracle(setting):
 
 def test_sum_of_products_is_raised_afterwards(setting):
     v, q, query_of = setting
-    y = observe(nearest(q, v, k=6), query_of, n_vertices=40, gamma=3.0, region_sum="products").toarray()
-    raw = oracle.observation(v.astype(float), q.astype(float), query_of, 6, 1.0)
-    np.testing.assert_allclose(y, raw**3, atol=1e-5)
+    y = observe(nearest(q, v, k=30), query_of, n_vertices=40, gamma=3.0, region_sum="products").toarray()
+    dots = q.astype(float) @ v.astype(float).T
+    near = oracle.nearest(dots, 30)
+    raw = np.zeros((3, 40))
+    for row, ids in enumerate(near):
+        raw[query_of[row], ids] += dots[row, ids]
+    np.testing.assert_allclose(y, np.maximum(raw, 0) ** 3, atol=1e-5)
+    assert (raw < 0).any()  # negative products count too
     with pytest.raises(InputError, match="similarities, products"):
         observe(nearest(q, v, k=6), query_of, n_vertices=40, gamma=3.0, region_sum="raw")
 

@@ -1,5 +1,7 @@
 """Bases are compared by what they compute, never vector by vector: pairs inside a cluster of eigenvalues may rotate."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -200,17 +202,18 @@ def test_sparsify_keeps_the_largest_of_the_whole(knn_matrix):
     spectrum = Exact(25)(knn_matrix)
     u = np.abs(spectrum.eigenvectors.toarray())
     for tau in (0, 1, 1000, u.size // 2):
-        sparse = sparsify(spectrum, nonzeros=tau)
+        sparse = sparsify(spectrum, knn_matrix, nonzeros=tau)
         kept = np.abs(sparse.eigenvectors.toarray())
         assert np.count_nonzero(kept) == tau
         np.testing.assert_allclose(np.sort(kept[kept > 0]), np.sort(u.ravel())[u.size - tau :])
         np.testing.assert_array_equal(sparse.row_norms, spectrum.row_norms)  # η is taken before
-    assert sparsify(spectrum, nonzeros=u.size) is spectrum
+    assert sparsify(spectrum, knn_matrix, nonzeros=u.size) is spectrum
 
 
 def test_sparsify_with_ties_keeps_exactly_tau():
-    spectrum = Exact()(sp.csr_array(np.zeros((6, 6), dtype=np.float32)))  # U = I: six ones
-    assert np.count_nonzero(sparsify(spectrum, nonzeros=4).eigenvectors.toarray()) == 4
+    matrix = sp.csr_array(np.zeros((6, 6), dtype=np.float32))
+    spectrum = Exact()(matrix)  # U = I: six ones
+    assert np.count_nonzero(sparsify(spectrum, matrix, nonzeros=4).eigenvectors.toarray()) == 4
 
 
 def test_truncation_bound(knn_matrix):
@@ -230,3 +233,58 @@ def test_narrow_keeps_the_first_columns_in_place(monkeypatch):
     np.testing.assert_array_equal(narrow, expected)
     assert np.shares_memory(narrow, block)
     assert narrow.flags.c_contiguous
+
+
+@pytest.mark.usefixtures("no_dense_shortcut")
+@pytest.mark.parametrize("method", [Simultaneous(20), Chebyshev(20)], ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("name", ["star", "complete", "bipartite"])
+def test_graphs_of_low_rank_give_orthonormal_columns(method, name):
+    """𝒲 of rank 1 or 2: most columns of the range have no direction of their own."""
+    n = 300
+    adjacency = np.zeros((n, n))
+    if name == "star":
+        adjacency[0, 1:] = adjacency[1:, 0] = 1
+    elif name == "complete":
+        adjacency[:] = 1 - np.eye(n)
+    else:
+        adjacency[: n // 2, n // 2 :] = adjacency[n // 2 :, : n // 2] = 1
+    root = 1 / np.sqrt(adjacency.sum(axis=1))
+    matrix = sp.csr_array(root[:, None] * adjacency * root, dtype=np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the rank cuts a multiple eigenvalue: any basis will do
+        spectrum = method(matrix)
+    u = spectrum.eigenvectors.toarray().astype(np.float64)
+    assert np.abs(u.T @ u - np.eye(20)).max() < 1e-3
+    assert spectrum.eigenvalues[0] == pytest.approx(1, abs=1e-5)
+    assert np.abs(spectrum.eigenvalues).max() <= 1
+
+
+def test_dependent_columns_get_directions_of_their_own():
+    block = np.zeros((50, 4), dtype=np.float32)
+    block[:, 0] = block[:, 1] = 1
+    blocks.orthonormalize(block)
+    assert np.abs(block.T @ block - np.eye(4)).max() < 1e-4
+    assert np.ptp(block[:, 0]) < 1e-3  # the one real direction stays
+
+
+@pytest.mark.parametrize(
+    "method", [Exact(5), Lanczos(5), Simultaneous(5), Chebyshev(5)], ids=lambda m: type(m).__name__
+)
+def test_a_graph_without_edges(method):
+    spectrum = method(sp.csr_array((50, 50), dtype=np.float32))
+    assert spectrum.rank == 5
+    assert not spectrum.eigenvalues.any()
+    assert spectrum.next_eigenvalue == 0
+
+
+@pytest.mark.usefixtures("no_dense_shortcut")
+def test_a_rank_that_cuts_a_multiple_eigenvalue_stops_early():
+    """A hypercube has eigenvalues of high multiplicity; more rounds cannot help."""
+    import networkx as nx
+
+    matrix = sp.csr_array(nx.to_scipy_sparse_array(nx.hypercube_graph(9)), dtype=np.float32) / np.float32(9)
+    rounds = []
+    with pytest.warns(ConvergenceWarning, match="multiple eigenvalue"):
+        spectrum = Chebyshev(20)(matrix, progress=lambda _, done, __: rounds.append(done))
+    assert max(rounds) < 8
+    np.testing.assert_allclose(spectrum.eigenvalues, [1] + [7 / 9] * 9 + [5 / 9] * 10, atol=1e-4)

@@ -6,7 +6,12 @@ Compiled code is cached on disk, so the second process starts at once.
 
 from __future__ import annotations
 
+import os
 from typing import Any
+
+# Threads that wait must sleep: BLAS has just used the same cores, and two pools of spinning threads on two cores made a
+# search of one query 50 times slower. It must be set before numba loads its thread pool; a setting of the user's stays.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import numba
 from numpy.typing import NDArray
@@ -51,46 +56,67 @@ def _largest(row: Array, start: int, stop: int) -> float:
     return best  # type: ignore[no-any-return]
 
 
-def _update_heaps(scores: Array, values: Array, ids: Array, first_column: int, self_row: int) -> None:
+@numba.njit
+def _update_heap(scores: Array, values: Array, ids: Array, first_column: int, own: int) -> None:
+    """Push one row of scores into its heap; `own` is the column that does not count."""
+    k = values.shape[0]
+    for start in range(0, scores.shape[0], _STRIDE):
+        stop = min(start + _STRIDE, scores.shape[0])
+        # A vectorised maximum first: few strides hold anything that enters the heap.
+        if _largest(scores, start, stop) <= values[0]:
+            continue
+        for c in range(start, stop):
+            # Columns come in ascending order, so an equal score is behind every hit already held.
+            if scores[c] > values[0] and c != own:
+                values[0], ids[0] = scores[c], first_column + c
+                _sift_down(values, ids, 0, k)
+
+
+@numba.njit
+def _sort_heap(values: Array, ids: Array) -> None:
+    """Turn a heap into a list, best hit first (heap sort, in place)."""
+    for size in range(values.shape[0] - 1, 0, -1):
+        values[0], values[size] = values[size], values[0]
+        ids[0], ids[size] = ids[size], ids[0]
+        _sift_down(values, ids, 0, size)
+
+
+@numba.njit(parallel=True, cache=True)
+def update_heaps(scores: Array, values: Array, ids: Array, first_column: int, self_row: int) -> None:
     """Push a tile of scores into one heap per row.
 
     scores: (rows, tile), columns first_column...; values, ids: (rows, k) heaps with the worst hit at the root.
     self_row: vertex number of the first row, whose own column is passed over; -1 if the rows are queries.
     """
-    rows, tile = scores.shape
-    k = values.shape[1]
-    for r in numba.prange(rows):
-        heap_values, heap_ids = values[r], ids[r]
+    for r in numba.prange(scores.shape[0]):
         own = self_row + r - first_column if self_row >= 0 else -1
-        for start in range(0, tile, _STRIDE):
-            stop = min(start + _STRIDE, tile)
-            # A vectorised maximum first: few strides hold anything that enters the heap.
-            if _largest(scores[r], start, stop) <= heap_values[0]:
-                continue
-            for c in range(start, stop):
-                # Columns come in ascending order, so an equal score is behind every hit already held.
-                if scores[r, c] > heap_values[0] and c != own:
-                    heap_values[0], heap_ids[0] = scores[r, c], first_column + c
-                    _sift_down(heap_values, heap_ids, 0, k)
+        _update_heap(scores[r], values[r], ids[r], first_column, own)
 
 
-update_heaps = numba.njit(parallel=True, cache=True)(_update_heaps)
-# One row at a time needs no threads, and starting them costs more than the row.
-update_heaps_serial = numba.njit(cache=True)(_update_heaps)
+@numba.njit(parallel=True, cache=True)
+def sort_heaps(values: Array, ids: Array) -> None:
+    """Sort every heap. values, ids: (rows, k)"""
+    for r in numba.prange(values.shape[0]):
+        _sort_heap(values[r], ids[r])
 
 
-def _sort_heaps(values: Array, ids: Array) -> None:
-    """Turn the heaps into lists, best hit first (heap sort, in place)."""
-    rows, k = values.shape
-    for r in numba.prange(rows):
-        for size in range(k - 1, 0, -1):
-            values[r, 0], values[r, size] = values[r, size], values[r, 0]
-            ids[r, 0], ids[r, size] = ids[r, size], ids[r, 0]
-            _sift_down(values[r], ids[r], 0, size)
+# The same loops without threads. They are functions of their own, since numba's cache on disk does not tell apart two
+# compilations of one function.
 
 
-sort_heaps = numba.njit(parallel=True, cache=True)(_sort_heaps)
-sort_heaps_serial = numba.njit(cache=True)(_sort_heaps)
+@numba.njit(cache=True)
+def update_heaps_serial(scores: Array, values: Array, ids: Array, first_column: int, self_row: int) -> None:
+    """As `update_heaps`, in the calling thread."""
+    for r in range(scores.shape[0]):
+        own = self_row + r - first_column if self_row >= 0 else -1
+        _update_heap(scores[r], values[r], ids[r], first_column, own)
+
+
+@numba.njit(cache=True)
+def sort_heaps_serial(values: Array, ids: Array) -> None:
+    """As `sort_heaps`, in the calling thread."""
+    for r in range(values.shape[0]):
+        _sort_heap(values[r], ids[r])
 
 
 @numba.njit(parallel=True, cache=True, fastmath={"contract", "nsz"})

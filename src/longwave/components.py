@@ -77,7 +77,8 @@ def decompose_giant(
     """The paper's experimental mode (§8.1): the largest component only, x_i = y_i elsewhere.
 
     For h_α the copy is larger than the exact value by up to 1/(1 − α) (exactly that on isolated vertices), so whatever
-    y touches outside of the giant component comes first.
+    y touches outside of the giant component comes first. The copy is what `Spectral` does; solvers that iterate on the
+    graph give the exact value everywhere.
     """
     vertices = np.flatnonzero(graph.labels == 0)
     part = method(_submatrix(graph.normalized, vertices), seed=seed, progress=progress, checkpoint=checkpoint)

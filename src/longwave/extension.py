@@ -6,8 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from longwave.errors import FilterError
-from longwave.filters import response
+from longwave.filters import response, warn_if_not_low_pass
 from longwave.observation import observe
+from longwave.solvers.spectral import direct_gains
 from longwave.types import Array, Filter, Neighbors, Sparse, Spectrum
 
 
@@ -29,8 +30,11 @@ def psi(neighbors: Neighbors, *, n_vertices: int, gamma: float, normalized: bool
 def embed(spectrum: Spectrum, coordinates: Sparse, filter: Filter) -> Array:
     """φ̂(z) = Φ ψ(z), Φ = h(Λ)^{1/2} Uᵀ, eq. (11). coordinates: ψ, CSR (m, n) -> (m, r).
 
-    A row e_i gives φ(v_i) of the graph's own vertex i. Needs h ≥ 0 on the kept eigenvalues.
+    A row e_i gives φ(v_i) of the graph's own vertex i; isolated vertices have no place in ℝʳ and give 0 (`kernel`
+    counts them). Needs h ≥ 0 on the kept eigenvalues.
     """
+    if spectrum.next_eigenvalue is not None:
+        warn_if_not_low_pass(filter)
     gains = response(filter, spectrum.eigenvalues)
     if (gains < 0).any():
         worst = int(gains.argmin())
@@ -43,4 +47,7 @@ def embed(spectrum: Spectrum, coordinates: Sparse, filter: Filter) -> Array:
 
 def kernel(spectrum: Spectrum, first: Sparse, second: Sparse, filter: Filter) -> Array:
     """κ̂(z₁, z₂) = ψ(z₁)ᵀ Φᵀ Φ ψ(z₂), eq. (12). first: (m₁, n), second: (m₂, n) -> (m₁, m₂)."""
-    return np.asarray(embed(spectrum, first, filter) @ embed(spectrum, second, filter).T)
+    basis_part = embed(spectrum, first, filter) @ embed(spectrum, second, filter).T
+    at_zero = float(response(filter, np.zeros(1))[0])
+    direct = direct_gains(spectrum, at_zero, complement=False)  # isolated and copied vertices
+    return np.asarray(basis_part + (first.multiply(direct[None, :]) @ second.T).toarray())

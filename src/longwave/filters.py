@@ -89,7 +89,7 @@ class Walk:
 
     def __post_init__(self) -> None:
         _check_alpha(self.alpha)
-        if self.steps < 1 or int(self.steps) != self.steps:
+        if not np.isfinite(self.steps) or self.steps < 1 or int(self.steps) != self.steps:
             raise InputError(f"steps must be a whole number of at least 1, got {self.steps}")
         object.__setattr__(self, "steps", int(self.steps))
 

@@ -126,7 +126,8 @@ class Index:
         vertex_graph = graph.build(found, gamma=gamma)
         basis = _decompose(vertex_graph, spectrum, components, min_rank, seed, progress, checkpoint)
         if basis is not None and sparsity is not None:
-            basis = sparsify(basis, nonzeros=round((1 - sparsity) * basis.eigenvectors.nonzeros))
+            count = round((1 - sparsity) * basis.eigenvectors.nonzeros)
+            basis = sparsify(basis, vertex_graph.normalized, nonzeros=count)
         rank = None if spectrum is None else spectrum.rank
         settings = Settings(
             k, k_used, measured, gamma, repr(spectrum), rank, components, min_rank, pooling, sparsity, seed
@@ -160,6 +161,10 @@ class Index:
         regions = unit_queries(queries, dimension=self.dimension)
         query_of = _query_numbers(query_groups, len(regions))
         mixed = blend if isinstance(blend, Blend) or blend is None else Blend(weight=blend)
+        if mixed is not None and isinstance(solver, Euclidean):
+            raise InputError(
+                "blend adds Euclidean similarity to a manifold search; leave it out with solver=Euclidean()"
+            )
         summed = np.zeros((int(query_of.max()) + 1, self.dimension), dtype=np.float32)
         np.add.at(summed, query_of, regions)  # Σ_j q_j: similarity is linear in the regions
         observed = None
@@ -207,8 +212,9 @@ class Index:
 
     def kernel(self, first: ArrayLike, second: ArrayLike, *, filter: Filter = _FILTER, neighbors: int = 10) -> Array:
         """κ̂(z₁, z₂), eq. (12), between unseen vectors. (m₁, d), (m₂, d) -> (m₁, m₂)."""
-        one = self.embed(first, filter=filter, neighbors=neighbors)
-        return np.asarray(one @ self.embed(second, filter=filter, neighbors=neighbors).T)
+        basis = self.system.require_spectrum("kernel")
+        one, two = (self._psi(unit_queries(v, dimension=self.dimension), neighbors) for v in (first, second))
+        return extension.kernel(basis, one, two, filter)
 
     def extend(
         self,
@@ -296,11 +302,13 @@ class Index:
 
     @cached_property
     def row_norms(self) -> Array:
-        """η of every vector; of an added one, the norm of its row ψᵀU. (m,)"""
+        """η of every vector; of an added one the mean of its neighbours', weighted by ψ. (m,)"""
         basis = self.system.require_spectrum("blend")
         if self.extension is None:
             return basis.row_norms
-        return np.concatenate([basis.row_norms, basis.eigenvectors.pool(self.extension).row_norms()])
+        total = np.asarray(self.extension.sum(axis=1)).ravel()
+        mean = np.divide(self.extension @ basis.row_norms, total, out=np.zeros_like(total), where=total > 0)
+        return np.concatenate([basis.row_norms, mean]).astype(np.float32)
 
     def _with_pooled(self) -> Index:
         """Compute Ū = ΣU offline, so that a query costs the same for global and regional vectors."""
@@ -309,7 +317,8 @@ class Index:
         return replace(self, pooled=self.spectrum.eigenvectors.pool(self._vertex_pooling))
 
     def _blended(self, scores: Array, summed: Array, blend: Blend, filter: Filter) -> Array:
-        return blend_scores(scores, summed, self.vectors, self.item_pooling, self.row_norms, blend=blend, filter=filter)
+        norms = None if blend.everywhere else self.row_norms
+        return blend_scores(scores, summed, self.vectors, self.item_pooling, norms, blend=blend, filter=filter)
 
     def _lists(self, regions: NDArray[np.float32], count: int) -> Any:
         vertices = self.vectors[: self.graph.n_vertices]
@@ -448,7 +457,10 @@ def _query_numbers(query_groups: ArrayLike | None, n_regions: int) -> NDArray[np
     """The query of each region, checked: whole numbers 0 … Q−1, all present. (m,)"""
     if query_groups is None:
         return np.arange(n_regions)
-    numbers = np.asarray(query_groups)
+    try:
+        numbers = np.asarray(query_groups)
+    except ValueError as error:
+        raise InputError(f"query_groups must be a flat list, one number per query row: {error}") from error
     if numbers.shape != (n_regions,):
         raise InputError(f"query_groups must have one entry per query row, {n_regions}, got shape {numbers.shape}")
     if numbers.dtype.kind not in "iu" or numbers.min() < 0:

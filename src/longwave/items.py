@@ -62,7 +62,12 @@ class Items:
 
 
 def _labels(labels: ArrayLike, name: str) -> Array:
-    array = np.asarray(labels)
+    try:
+        array = np.asarray(labels)
+    except ValueError as error:
+        raise InputError(f"{name} must be a flat list of ints or of strings: {error}") from error
+    if array.dtype.kind == "O" and all(isinstance(label, str) for label in array.ravel()):
+        array = array.astype(str)  # a pandas column
     if array.ndim != 1 or array.dtype.kind not in "iuU":
         raise InputError(f"{name} must be a flat list of ints or of strings, got shape {array.shape}, {array.dtype}")
     if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:

@@ -32,7 +32,7 @@ def observe(
         raise InputError(f"region_sum must be one of {', '.join(SUMS)}, got '{region_sum}'")
     k = neighbors.ids.shape[1]
     present = neighbors.ids.ravel() >= 0
-    products = np.maximum(neighbors.similarities.ravel()[present], 0)
+    products = neighbors.similarities.ravel()[present]
     entries = similarity(products, gamma) if region_sum == "similarities" else products
     where = np.repeat(query_of, k)[present], neighbors.ids.ravel()[present]
     y = sp.csr_array((entries, where), shape=(int(query_of.max()) + 1, n_vertices), dtype=np.float32)  # sums doubles

@@ -50,7 +50,7 @@ class Euclidean:
 
 
 def euclidean_scores(queries: Array, vectors: Array, pooling: Sparse | None, weights: Array | None = None) -> Array:
-    """S = Σ (w ∘ V q): pooled similarity of every item. queries: (q, d), regions of a query summed -> (q, N).
+    """s = Σ (w ∘ V q): pooled similarity of every item. queries: (q, d), regions of a query summed -> (q, N).
 
     weights: (n,) of every vector before pooling; None for 1.
     """
@@ -81,14 +81,17 @@ def blend_scores(
     queries: Array,
     vectors: Array,
     pooling: Sparse | None,
-    row_norms: Array,
+    row_norms: Array | None,
     *,
     blend: Blend,
     filter: Filter,
 ) -> Array:
-    """X' = x + weight · c · Σ((1 − η) ∘ V q). scores: (q, N); queries: (q, d), regions summed; row_norms: (n,)."""
+    """x' = x + weight · c · Σ((1 − η) ∘ V q). scores: (q, N); queries: (q, d), regions summed.
+
+    row_norms: (n,), or None with `everywhere`.
+    """
     similarities = euclidean_scores(queries, vectors, pooling)
     scale = blend_scale(blend, filter, scores, similarities)
-    if not blend.everywhere:
+    if row_norms is not None and not blend.everywhere:
         similarities = euclidean_scores(queries, vectors, pooling, 1 - row_norms)
     return np.asarray(scores + blend.weight * scale * similarities)

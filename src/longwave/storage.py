@@ -205,8 +205,10 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     return manifest
 
 
-def _open_array(path: Path, name: str, entry: Mapping[str, Any]) -> Array:
+def _open_array(path: Path, name: str, entry: Any) -> Array:
     file = path / f"{name}.npy"
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("bytes"), int):
+        raise CorruptIndexError(f"{path / MANIFEST} does not describe {file.name}; build the index again")
     if not file.is_file():
         raise CorruptIndexError(f"{path} lacks {file.name}; copy the whole folder, or build the index again")
     size = file.stat().st_size

@@ -15,7 +15,8 @@ Floats = NDArray[np.floating[Any]]
 
 # Rows checked or converted at a time: 2^22 numbers are 32 MB in float64, small beside any collection.
 _BLOCK_NUMBERS = 1 << 22
-_FEW_ROWS = 2
+# Scores below which one thread is faster than starting others.
+_SERIAL_SCORES = 1 << 21
 
 
 def row_blocks(n_rows: int, n_columns: int, *, numbers: int = _BLOCK_NUMBERS) -> list[slice]:
@@ -112,16 +113,16 @@ def top_k(scores: Floats, k: int) -> tuple[NDArray[np.int64], Floats]:
     values = np.full((rows, k), -np.inf, dtype=scores.dtype)
     # Ids of empty places lie behind every real one.
     ids = np.full((rows, k), n, dtype=np.int64)
-    update, sort = heap_functions(rows)
+    update, sort = heap_functions(scores.size)
     update(np.ascontiguousarray(scores), values, ids, 0, -1)
     sort(values, ids)
     return ids, values
 
 
-def heap_functions(rows: int) -> tuple[Callable[..., None], Callable[..., None]]:
-    """The compiled loops that fill and sort heaps: threaded, but for a few rows."""
+def heap_functions(n_scores: int) -> tuple[Callable[..., None], Callable[..., None]]:
+    """The compiled loops that fill and sort heaps: threaded, but for little work."""
     from longwave import compiled
 
-    if rows <= _FEW_ROWS:
+    if n_scores <= _SERIAL_SCORES:
         return compiled.update_heaps_serial, compiled.sort_heaps_serial
     return compiled.update_heaps, compiled.sort_heaps

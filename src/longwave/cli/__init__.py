@@ -18,11 +18,12 @@ import longwave
 from longwave import storage
 from longwave.cli import options as o
 from longwave.cli import results, truth
-from longwave.cli.display import out, progress_bars, size, warn_in_one_line
+from longwave.cli.display import err, out, progress_bars, size, warn_in_one_line
 from longwave.errors import InputError, LongwaveError
 from longwave.evaluation import average_precision
 from longwave.index import Index
-from longwave.types import Filter
+from longwave.types import COPIED, Filter
+from longwave.vectors import row_blocks
 
 app = typer.Typer(
     help="Manifold search for embeddings at the speed of Euclidean search.",
@@ -142,7 +143,8 @@ def search(
     longwave search photos.longwave queries.npy --solver hybrid --tolerance 1e-3
     """
     results.check_output(output)
-    hits = Index.load(index).search(o.vectors_from(queries), k, **chosen)
+    with err.status("searching"):
+        hits = Index.load(index).search(o.vectors_from(queries), k, **chosen)
     if output is None:
         results.print_hits(hits)
     else:
@@ -213,6 +215,10 @@ def describe(index: Index, h: Filter) -> dict[str, str]:
                 f"largest eigenvalue left out about {s.next_eigenvalue:.4f}; for {h!r} the error is at most "
                 f"{bound:.2g} · ‖y‖ as printed, {with_complement:.2g} · ‖y‖ with the complement"
             )
+        if settings["sparsity"]:
+            lines["truncation"] += f"; {settings['sparsity']:.0%} of the entries were dropped, see the residuals"
+        if (s.kinds == COPIED).any():
+            lines["truncation"] += "; outside of the giant component y is copied"
     lines["memory"] = ", ".join(f"{part} {size(n)}" for part, n in index.memory().items() if n)
     return lines
 
@@ -224,7 +230,9 @@ def evaluate(
     queries: o.Queries,
     truth_file: Annotated[
         Path | None,
-        typer.Option("--truth", metavar="F", help='JSON: {"queries": [{"positive": [...], "junk": [...]}, ...]}.'),
+        typer.Option(
+            "--truth", metavar="F", help='JSON: {"queries": [{"positive": [...], "junk": [...]}, ...]}, ids of items.'
+        ),
     ] = None,
     labels: Annotated[
         str | None, typer.Option(metavar="F", help=f"Label of each item, instead of --truth ({o.LABELS}).")
@@ -240,36 +248,42 @@ def evaluate(
     longwave evaluate oxford.longwave queries.npy --truth truth.json --solver euclidean
     longwave evaluate digits.longwave queries.npy --labels items.npy --query-labels queries_labels.npy
     """
-    if (truth_file is None) == (labels is None):
-        raise InputError("give the ground truth either with --truth F or with --labels F and --query-labels F")
     opened = Index.load(index)
-    if truth_file is not None:
+    if truth_file is not None and labels is None:
         judgements = truth.from_json(truth_file, opened)
-    else:
-        assert labels is not None
+    elif labels is not None and truth_file is None:
         judgements = truth.from_labels(labels, query_labels, opened)
+    else:
+        raise InputError("give the ground truth either with --truth F or with --labels F and --query-labels F")
     vectors = o.vectors_from(queries)
-    alone = {**chosen, "query_groups": None}
-    opened.search(vectors[:1], len(opened), **alone)  # load compiled code outside of the time
+    given = chosen.pop("query_groups")
+    query_of = np.arange(len(vectors)) if given is None else given
+    if len(query_of) != len(vectors):
+        raise InputError(f"--query-groups has {len(query_of)} entries but there are {len(vectors)} query rows")
+    n_queries = int(query_of.max()) + 1
+    if n_queries != len(judgements):
+        raise InputError(f"there are {n_queries} queries but ground truth for {len(judgements)}")
+    opened.search(vectors[:1], len(opened), **chosen)  # load compiled code outside of the time
+    judged: list[tuple[int, float]] = []
     start = time.perf_counter()
-    hits = opened.search(vectors, len(opened), **chosen)
+    with progress_bars() as progress:
+        for chunk in row_blocks(n_queries, len(opened)):  # a whole ranking each: not all of them at once
+            rows = (query_of >= chunk.start) & (query_of < chunk.stop)
+            hits = opened.search(vectors[rows], len(opened), query_groups=query_of[rows] - chunk.start, **chosen)
+            pairs = zip(range(chunk.start, chunk.stop), hits.ids, strict=True)
+            judged += [(q, average_precision(ids, judgements[q])) for q, ids in pairs if judgements[q].positive]
+            progress("queries", chunk.stop, n_queries)
     elapsed = time.perf_counter() - start
-    if len(hits) != len(judgements):
-        raise InputError(f"there are {len(hits)} queries but ground truth for {len(judgements)}")
-    judged = [(ids, j) for ids, j in zip(hits.ids, judgements, strict=True) if j.positive]
     if not judged:
         raise InputError("no query has a positive item; there is nothing to evaluate")
-    precision = [average_precision(ids, j) for ids, j in judged]
     if per_query:
-        numbers = [q for q, j in enumerate(judgements) if j.positive]
-        for q, value in zip(numbers, precision, strict=True):
-            out.print(f"query {q}: {100 * value:.2f}", highlight=False)
-    left_out = len(judgements) - len(judged)
-    out.print(
-        f"mAP {100 * np.mean(precision):.2f} over {len(judged)} queries"
+        for q, value in judged:
+            print(f"query {q}: {100 * value:.2f}")
+    left_out = n_queries - len(judged)
+    print(
+        f"mAP {100 * np.mean([value for _, value in judged]):.2f} over {len(judged)} queries"
         + (f" ({left_out} without positives left out)" if left_out else "")
-        + f", {1000 * elapsed / len(hits):.2f} ms per query for the whole ranking",
-        highlight=False,
+        + f", {1000 * elapsed / n_queries:.2f} ms per query for the whole ranking"
     )
 
 

@@ -66,12 +66,15 @@ def vectors_from(text: str) -> Array:
     return read_vectors(path, name=name)
 
 
-def labels_from(text: str | None) -> Array | None:
-    """Read FILE or FILE:NAME of ints or strings; None stays None."""
-    if text is None:
-        return None
+def read_label_file(text: str) -> Array:
+    """Read FILE or FILE:NAME of ints or strings."""
     path, name = split_name(text)
     return read_labels(path, name=name)
+
+
+def labels_from(text: str | None) -> Array | None:
+    """As `read_label_file`; None stays None."""
+    return None if text is None else read_label_file(text)
 
 
 def lists_from(text: str) -> Array | tuple[Array, Array]:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from longwave.cli.options import labels_from
+from longwave.cli.options import read_label_file
 from longwave.errors import FileError, InputError
 from longwave.evaluation import Judgement, label_judgements
 from longwave.index import Index
@@ -38,9 +38,7 @@ def from_labels(items: str, queries: str | None, index: Index) -> list[Judgement
     """Positive = same label."""
     if queries is None:
         raise InputError("--labels gives the label of each item; give those of the queries with --query-labels F")
-    item_labels, query_labels = labels_from(items), labels_from(queries)
-    assert item_labels is not None
-    assert query_labels is not None
+    item_labels, query_labels = read_label_file(items), read_label_file(queries)
     if len(item_labels) != len(index):
         raise InputError(f"{items} has {len(item_labels)} labels but the index has {len(index)} items")
     return label_judgements(query_labels, item_labels, index.ids)
@@ -52,7 +50,7 @@ def _known(entries: list[Any], index: Index, known: set[Any], path: Path, row: i
     for entry in entries:
         if strings and isinstance(entry, int) and 0 <= entry < len(index):
             entry = index.ids[entry].item()
-        if entry not in known:
+        if not isinstance(entry, int | str) or entry not in known:
             raise InputError(f"{path}: query {row} names item {entry!r}, which the index does not have")
         named.append(entry)
     return named

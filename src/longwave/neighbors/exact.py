@@ -23,12 +23,12 @@ class Heaps:
 
     def update(self, rows: slice, products: NDArray[np.float32], *, first_column: int, self_row: int = -1) -> None:
         """Push products, (rows, tile). self_row: vertex number of the first row, whose own column does not count."""
-        update, _ = heap_functions(len(products))
+        update, _ = heap_functions(products.size)
         update(products, self.values[rows], self.ids[rows], first_column, self_row)
 
     def lists(self) -> Neighbors:
         """Sort, best first; empty places get id -1."""
-        _, sort = heap_functions(len(self.ids))
+        _, sort = heap_functions(self.ids.size)
         sort(self.values, self.ids)
         self.ids[np.isneginf(self.values)] = -1
         return Neighbors(self.ids, self.values)

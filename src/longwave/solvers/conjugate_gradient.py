@@ -91,7 +91,7 @@ def _solve(
     late = int((errors > tolerance).sum())
     if late and tolerance > 0:
         warnings.warn(
-            f"{late} of {len(errors)} queries stopped after {iterations} iterations at a relative error of up to "
+            f"{late} of {len(errors)} queries stopped after {steps.max()} iterations at a relative error of up to "
             f"{errors.max():.1e}, not {tolerance:.1e}; raise iterations, or the rank of the basis",
             ConvergenceWarning,
             stacklevel=3,
@@ -111,29 +111,33 @@ def preconditioned(
     A column stops when ‖r‖ ≤ tolerance · ‖x‖. Returns x (n, q), ‖r‖ / ‖x‖ and the steps taken (q,). Columns that
     are done leave the work.
     """
-    x = precondition(y)
-    r = y - apply(x)
+    answer = np.array(precondition(y))
+    residual = y - apply(answer)
+    errors, steps = _relative(residual, answer), np.zeros(y.shape[1], dtype=np.int64)
+    active = np.flatnonzero(errors > tolerance)
+    x, r = answer[:, active], residual[:, active]
     z = precondition(r)
-    p = z.copy()
-    rz = np.einsum("ij,ij->j", r, z)
-    errors, steps = _relative(r, x), np.zeros(y.shape[1], dtype=np.int64)
-    active = np.flatnonzero((errors > tolerance) & (rz > 0))
+    p, rz = np.array(z), np.einsum("ij,ij->j", r, z)
     for _ in range(iterations):
         if not active.size:
             break
-        step = apply(p[:, active])
-        curvature = np.einsum("ij,ij->j", p[:, active], step)
-        length = rz[active] / curvature
-        x[:, active] += length * p[:, active]
-        r[:, active] -= length * step
+        step = apply(p)
+        length = rz / np.einsum("ij,ij->j", p, step)
+        x += length * p
+        r -= length * step
+        z = precondition(r)
+        rz_next = np.einsum("ij,ij->j", r, z)
+        p *= rz_next / rz
+        p += z
+        rz = rz_next
         steps[active] += 1
-        errors[active] = _relative(r[:, active], x[:, active])
-        z = precondition(r[:, active])
-        rz_next = np.einsum("ij,ij->j", r[:, active], z)
-        p[:, active] = z + (rz_next / rz[active]) * p[:, active]
-        rz[active] = rz_next
-        active = active[(errors[active] > tolerance) & (rz_next > 0)]
-    return x, errors, steps
+        errors[active] = _relative(r, x)
+        going = (errors[active] > tolerance) & (rz > 0)
+        if not going.all():
+            answer[:, active] = x
+            active, x, r, p, rz = active[going], x[:, going], r[:, going], p[:, going], rz[going]
+    answer[:, active] = x
+    return answer, errors, steps
 
 
 def _relative(residual: Array, x: Array) -> NDArray[np.float64]:

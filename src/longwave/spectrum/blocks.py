@@ -67,25 +67,43 @@ def orthonormalize(block: Block) -> None:
     """B ← Q of B = QR, in place, by Cholesky-QR: one shifted pass, then two plain ones.
 
     The Gram matrices are factored in float64. A pass costs two products of n c² where Householder's costs ten times
-    as much in time. Raises `ConvergenceError` where the block holds NaN.
+    as much in time. Columns that depend on the others have no direction of their own; they get a random one, as any
+    orthonormal completion will do. Raises `ConvergenceError` where the block holds NaN.
     """
+    for attempt in range(4):
+        norms = np.sqrt(np.einsum("ij,ij->j", block, block, dtype=np.float64))
+        block /= np.where(norms > 0, norms, 1).astype(np.float32)  # one length: the shift then treats columns alike
+        _cholesky_pass(block, shift=_SHIFT)
+        _cholesky_pass(block, shift=0.0)
+        products = _cholesky_pass(block, shift=0.0)
+        # What the third pass found should already be the identity.
+        lost = np.abs(products - np.eye(len(products))).max(axis=0) > 0.1
+        if not lost.any():
+            return
+        rng = np.random.default_rng(attempt)
+        block[:, lost] = rng.standard_normal((len(block), int(lost.sum())), dtype=np.float32)
+    raise ConvergenceError(f"{int(lost.sum())} of {len(lost)} columns of the basis could not be orthonormalised")
+
+
+def _cholesky_pass(block: Block, *, shift: float) -> NDArray[np.float64]:
+    """B ← B R⁻¹, RᵀR = BᵀB + shift; the shift grows where the factor does not exist. Returns BᵀB. (c, c)"""
     from scipy.linalg import cholesky, solve_triangular
 
-    norms = np.sqrt(np.einsum("ij,ij->j", block, block, dtype=np.float64))
-    norms[norms == 0] = 1
-    block /= norms.astype(np.float32)  # columns of one length: the shift then treats them alike
-    for shift in (_SHIFT, 0.0, 0.0):
-        products = gram(block)
-        for attempt in range(4):
-            products[np.diag_indices_from(products)] += shift * np.trace(products) / len(products)
-            try:
-                factor = cholesky(products, lower=False)
-                break
-            except (np.linalg.LinAlgError, ValueError) as error:
-                if attempt == 3 or not np.isfinite(products).all():
-                    raise ConvergenceError(f"the basis could not be orthonormalised: {error}") from error
-                shift = max(_SHIFT, 10 * shift)
-        transform(block, solve_triangular(factor, np.eye(len(factor))))
+    products = gram(block)
+    if not np.isfinite(products).all():
+        raise ConvergenceError("the basis could not be orthonormalised: the block holds NaN or infinite numbers")
+    shifted = products.copy()
+    for attempt in range(5):
+        shifted[np.diag_indices_from(shifted)] += shift * np.trace(products) / len(products)
+        try:
+            factor = cholesky(shifted, lower=False)
+            break
+        except np.linalg.LinAlgError as error:
+            if attempt == 4:
+                raise ConvergenceError(f"the basis could not be orthonormalised: {error}") from error
+            shift = max(_SHIFT, 10 * shift)
+    transform(block, solve_triangular(factor, np.eye(len(factor))))
+    return products
 
 
 def rayleigh_ritz(matrix: Sparse, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

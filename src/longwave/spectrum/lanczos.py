@@ -9,7 +9,7 @@ import numpy as np
 from longwave.checkpoint import Checkpoint
 from longwave.errors import ConvergenceError
 from longwave.spectrum.exact import Exact
-from longwave.spectrum.method import as_spectrum, check_rank
+from longwave.spectrum.method import as_spectrum, check_rank, without_edges
 from longwave.types import Progress, Sparse, Spectrum
 
 
@@ -38,9 +38,11 @@ class Lanczos:
         checkpoint: Checkpoint | None = None,
     ) -> Spectrum:
         """Decompose A ≈ U Λ Uᵀ. matrix: CSR (n, n) symmetric."""
-        from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+        from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, eigsh
 
         n = matrix.shape[0]
+        if matrix.nnz == 0:
+            return without_edges(matrix, self.rank)
         if self.rank + 1 >= n:  # ARPACK cannot give all pairs
             return Exact(self.rank)(matrix, seed=seed, progress=progress)
         start = np.random.default_rng(seed).standard_normal(n)
@@ -54,6 +56,8 @@ class Lanczos:
                 f"ARPACK found {len(error.eigenvalues)} of {self.rank + 1} eigenpairs; "
                 "use Chebyshev(rank=...) or a larger tolerance"
             ) from error
+        except ArpackError as error:
+            raise ConvergenceError(f"ARPACK failed: {error}; use Chebyshev(rank=...)") from error
         order = np.argsort(-values)
         kept = order[: self.rank]
         return as_spectrum(

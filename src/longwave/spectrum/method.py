@@ -47,6 +47,14 @@ def fix_signs(eigenvectors: Array) -> None:
         part *= np.where(signs == 0, 1, signs).astype(part.dtype)
 
 
+def without_edges(matrix: Sparse, rank: int) -> Spectrum:
+    """The spectrum of a matrix of zeros: every vector is an eigenvector; the first unit vectors are taken."""
+    n = matrix.shape[0]
+    rank = min(rank, n)
+    vectors = np.eye(n, rank, dtype=np.float32)
+    return as_spectrum(matrix, np.zeros(rank), vectors, next_eigenvalue=0.0 if rank < n else None)
+
+
 def as_spectrum(
     matrix: Sparse,
     eigenvalues: Array,
@@ -60,7 +68,7 @@ def as_spectrum(
     basis = Basis.from_dense(eigenvectors)
     measured = residuals(matrix, basis.dense, eigenvalues) if known_residuals is None else known_residuals
     return Spectrum(
-        eigenvalues=np.asarray(eigenvalues, dtype=np.float64),
+        eigenvalues=np.clip(np.asarray(eigenvalues, dtype=np.float64), -1.0, 1.0),  # rounding, in float32
         eigenvectors=basis,
         residuals=measured,
         row_norms=basis.row_norms(),

@@ -11,7 +11,7 @@ from longwave.checkpoint import Checkpoint
 from longwave.errors import InputError
 from longwave.spectrum.blocks import Block, multiply, narrow, orthonormalize, rayleigh_ritz
 from longwave.spectrum.exact import Exact
-from longwave.spectrum.method import as_spectrum, check_rank
+from longwave.spectrum.method import as_spectrum, check_rank, without_edges
 from longwave.types import Progress, Sparse, Spectrum
 
 
@@ -66,6 +66,8 @@ class Simultaneous:
     ) -> Spectrum:
         """Decompose A ≈ U Λ Uᵀ. matrix: CSR (n, n) symmetric."""
         n = matrix.shape[0]
+        if matrix.nnz == 0:
+            return without_edges(matrix, self.rank)
         extra = self.rank // 10 + 10 if self.oversampling is None else self.oversampling
         width = self.rank + extra
         if width >= n:  # Q would be square: nothing to approximate

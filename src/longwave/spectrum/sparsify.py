@@ -8,15 +8,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from longwave.basis import Basis
-from longwave.types import Spectrum
+from longwave.spectrum.blocks import panels
+from longwave.spectrum.blocks import residuals as measure_residuals
+from longwave.types import Sparse, Spectrum
 from longwave.vectors import row_blocks
 
 
-def sparsify(spectrum: Spectrum, *, nonzeros: int) -> Spectrum:
+def sparsify(spectrum: Spectrum, matrix: Sparse, *, nonzeros: int) -> Spectrum:
     """Keep the τ = `nonzeros` entries of largest magnitude of the whole of U, drop the rest.
 
-    Row norms η stay those of the full U. Choose it to save memory: most vectors live on few manifolds. Time O(n r),
-    memory that of the magnitudes once more.
+    matrix: 𝒲, for the residuals, which are measured again. Row norms η stay those of the full U. Choose it to save
+    memory: most vectors live on few manifolds. Time O(n r), memory that of the magnitudes once more.
     """
     basis = spectrum.eigenvectors
     if nonzeros >= basis.nonzeros:
@@ -40,4 +42,9 @@ def sparsify(spectrum: Spectrum, *, nonzeros: int) -> Spectrum:
         whole.data[~keep] = 0
         whole.eliminate_zeros()
         parts.append(whole)
-    return replace(spectrum, eigenvectors=Basis.from_sparse(sp.vstack(parts)))
+    sparse = Basis.from_sparse(sp.vstack(parts))
+    residuals = np.empty(spectrum.rank)
+    for columns in panels(spectrum.rank):
+        part = sparse.sparse[:, columns].toarray()
+        residuals[columns] = measure_residuals(matrix, part, spectrum.eigenvalues[columns])
+    return replace(spectrum, eigenvectors=sparse, residuals=residuals)
