@@ -52,6 +52,8 @@ def nearest_others(vectors: NDArray[np.float32], *, k: int, progress: Progress |
 
     Every product v_iᵀv_j is computed once and serves both rows. Otherwise as `nearest`. Time O(n² d / 2).
     """
+    from longwave import compiled
+
     n = len(vectors)
     heaps = Heaps(n, k)
     tiles = _tiles(n, _TILE_COLUMNS)
@@ -61,7 +63,9 @@ def nearest_others(vectors: NDArray[np.float32], *, k: int, progress: Progress |
             products = vectors[rows] @ vectors[columns].T
             heaps.update(rows, products, first_column=columns.start, self_row=rows.start)
             if columns != rows:
-                heaps.update(columns, np.ascontiguousarray(products.T), first_column=rows.start)
+                mirrored = np.empty(products.shape[::-1], dtype=np.float32)
+                compiled.transpose(products, mirrored)
+                heaps.update(columns, mirrored, first_column=rows.start)
             done += 1
             if progress:
                 progress("neighbours", done, total)
