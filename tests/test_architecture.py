@@ -14,7 +14,7 @@ SOURCE = Path(longwave.__file__).parent
 # but for those of one sub-package.
 LAYERS = [
     ["errors"],
-    ["compiled", "basis"],
+    ["compiled", "basis", "checks"],
     ["types"],
     ["vectors", "checkpoint"],
     ["neighbors", "filters"],
@@ -23,7 +23,7 @@ LAYERS = [
     ["components", "pooling", "observation"],
     ["solvers"],
     ["ranking", "extension", "items"],
-    ["storage"],
+    ["storage", "arrays"],
     ["index"],
     ["evaluation"],
     ["datasets"],

@@ -16,8 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from longwave import components as blocks
 from longwave import extension, graph, neighbors, observation, storage
+from longwave.arrays import check_range, pack_sparse, pack_spectrum, unpack_sparse, unpack_spectrum
 from longwave.basis import Basis
 from longwave.checkpoint import Checkpoint, open_checkpoint
+from longwave.checks import check_counts, check_value
 from longwave.errors import CorruptIndexError, DataWarning, InputError
 from longwave.filters import LowPass
 from longwave.items import Items
@@ -337,20 +339,16 @@ class Index:
         arrays |= {
             "degrees": self.graph.degrees,
             "labels": self.graph.labels,
-            **_split("graph", self.graph.normalized),
+            **pack_sparse("graph", self.graph.normalized),
         }
         if self.items.item_of is not None:
             arrays["item_of"] = self.items.item_of
         if self.extension is not None:
-            arrays |= _split("extension", self.extension)
+            arrays |= pack_sparse("extension", self.extension)
         if self.spectrum is not None:
-            s = self.spectrum
-            following = np.array([] if s.next_eigenvalue is None else [s.next_eigenvalue])
-            arrays |= {"eigenvalues": s.eigenvalues, "residuals": s.residuals, "row_norms": s.row_norms}
-            arrays |= {"kinds": s.kinds, "next_eigenvalue": following}
-            arrays |= {"basis": s.eigenvectors.dense, **_split("basis_sparse", s.eigenvectors.sparse)}
+            arrays |= pack_spectrum(self.spectrum)
         if self.pooled is not None:
-            arrays |= {"pooled": self.pooled.dense, **_split("pooled_sparse", self.pooled.sparse)}
+            arrays |= {"pooled": self.pooled.dense, **pack_sparse("pooled_sparse", self.pooled.sparse)}
         return arrays
 
     @classmethod
@@ -359,30 +357,20 @@ class Index:
         n, n_items = len(arrays["labels"]), len(arrays["ids"])
         for name, end in (("labels", n), ("kinds", 3), ("item_of", n_items)):
             if name in arrays:
-                _check_range(name, arrays[name], end)
+                check_range(name, arrays[name], end)
         if "basis" in arrays:
-            following = arrays["next_eigenvalue"]
-            rank = len(arrays["eigenvalues"])
-            sparse = _unsplit("basis_sparse", arrays, (n, rank - arrays["basis"].shape[1]))
-            spectrum = Spectrum(
-                eigenvalues=arrays["eigenvalues"],
-                eigenvectors=Basis(arrays["basis"], sparse),
-                residuals=arrays["residuals"],
-                row_norms=arrays["row_norms"],
-                next_eigenvalue=float(following[0]) if len(following) else None,
-                kinds=arrays["kinds"],
-            )
+            spectrum = unpack_spectrum(arrays)
             if "pooled" in arrays:
-                shape = n_items, rank - arrays["pooled"].shape[1]
-                pooled = Basis(arrays["pooled"], _unsplit("pooled_sparse", arrays, shape))
+                shape = n_items, spectrum.rank - arrays["pooled"].shape[1]
+                pooled = Basis(arrays["pooled"], unpack_sparse("pooled_sparse", arrays, shape))
         added = len(arrays["vectors"]) - n
         return cls(
             vectors=arrays["vectors"],
-            graph=Graph(_unsplit("graph", arrays, (n, n)), arrays["degrees"], arrays["labels"]),
+            graph=Graph(unpack_sparse("graph", arrays, (n, n)), arrays["degrees"], arrays["labels"]),
             spectrum=spectrum,
             items=Items(arrays["ids"], arrays.get("item_of")),
             settings=settings,
-            extension=_unsplit("extension", arrays, (added, n)) if added else None,
+            extension=unpack_sparse("extension", arrays, (added, n)) if added else None,
             pooled=pooled,
         )
 
@@ -440,19 +428,6 @@ def _check_build(*, k: int, gamma: float, components: str, min_rank: int, sparsi
         raise InputError(f"sparsity must be at least 0 and below 1 (the fraction dropped), got {sparsity}")
 
 
-def check_counts(**counts: int) -> None:
-    """Whole numbers of at least 1, by name."""
-    for name, value in counts.items():
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-            raise InputError(f"{name} must be a whole number of at least 1, got {value!r}")
-
-
-def check_value(value: object, name: str, expected: str) -> None:
-    """A filter, solver or method is a value that can be called, not its name and not its class."""
-    if isinstance(value, type) or not callable(value):
-        raise InputError(f"{name} must be {expected}, got {value!r}")
-
-
 def _query_numbers(query_groups: ArrayLike | None, n_regions: int) -> NDArray[np.int64]:
     """The query of each region, checked: whole numbers 0 … Q−1, all present. (m,)"""
     if query_groups is None:
@@ -490,21 +465,3 @@ def _join_hits(parts: list[Hits]) -> Hits:
         for name in ("ids", "scores", "errors", "steps")
     }
     return Hits(**columns)  # type: ignore[arg-type]
-
-
-def _split(name: str, matrix: Sparse) -> dict[str, Array]:
-    return {f"{name}_data": matrix.data, f"{name}_indices": matrix.indices, f"{name}_indptr": matrix.indptr}
-
-
-def _unsplit(name: str, arrays: Mapping[str, Array], shape: tuple[int, int]) -> Sparse:
-    """A CSR matrix from its arrays, with every index in range: compiled code does not look."""
-    data, indices, indptr = (arrays[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
-    _check_range(f"{name}_indices", indices, shape[1])
-    if len(indptr) != shape[0] + 1 or indptr[0] != 0 or indptr[-1] != len(data) or (np.diff(indptr) < 0).any():
-        raise ValueError(f"{name}_indptr does not fit its matrix")
-    return sp.csr_array((data, indices, indptr), shape=shape, copy=False)
-
-
-def _check_range(name: str, numbers: Array, end: int) -> None:
-    if numbers.size and not (numbers.min() >= 0 and numbers.max() < end):
-        raise ValueError(f"{name} has numbers outside of 0 … {end - 1}")

@@ -1,0 +1,59 @@
+"""Matrices and spectra as named plain arrays, which is what an index folder holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import scipy.sparse as sp
+
+from longwave.basis import Basis
+from longwave.types import Array, Sparse, Spectrum
+
+
+def pack_spectrum(spectrum: Spectrum) -> dict[str, Array]:
+    """The arrays of a spectrum, by name."""
+    following = np.array([] if spectrum.next_eigenvalue is None else [spectrum.next_eigenvalue])
+    return {
+        "eigenvalues": spectrum.eigenvalues,
+        "residuals": spectrum.residuals,
+        "row_norms": spectrum.row_norms,
+        "kinds": spectrum.kinds,
+        "next_eigenvalue": following,
+        "basis": spectrum.eigenvectors.dense,
+        **pack_sparse("basis_sparse", spectrum.eigenvectors.sparse),
+    }
+
+
+def unpack_spectrum(arrays: Mapping[str, Array]) -> Spectrum:
+    """The spectrum that `pack_spectrum` took apart."""
+    following, dense = arrays["next_eigenvalue"], arrays["basis"]
+    shape = len(arrays["kinds"]), len(arrays["eigenvalues"]) - dense.shape[1]
+    return Spectrum(
+        eigenvalues=arrays["eigenvalues"],
+        eigenvectors=Basis(dense, unpack_sparse("basis_sparse", arrays, shape)),
+        residuals=arrays["residuals"],
+        row_norms=arrays["row_norms"],
+        next_eigenvalue=float(following[0]) if len(following) else None,
+        kinds=arrays["kinds"],
+    )
+
+
+def pack_sparse(name: str, matrix: Sparse) -> dict[str, Array]:
+    """The three arrays of a CSR matrix, by name."""
+    return {f"{name}_data": matrix.data, f"{name}_indices": matrix.indices, f"{name}_indptr": matrix.indptr}
+
+
+def unpack_sparse(name: str, arrays: Mapping[str, Array], shape: tuple[int, int]) -> Sparse:
+    """A CSR matrix from its arrays, with every index in range: compiled code does not look."""
+    data, indices, indptr = (arrays[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
+    check_range(f"{name}_indices", indices, shape[1])
+    if len(indptr) != shape[0] + 1 or indptr[0] != 0 or indptr[-1] != len(data) or (np.diff(indptr) < 0).any():
+        raise ValueError(f"{name}_indptr does not fit its matrix")
+    return sp.csr_array((data, indices, indptr), shape=shape, copy=False)
+
+
+def check_range(name: str, numbers: Array, end: int) -> None:
+    """Raise unless all numbers are in 0 … end − 1."""
+    if numbers.size and not (numbers.min() >= 0 and numbers.max() < end):
+        raise ValueError(f"{name} has numbers outside of 0 … {end - 1}")
