@@ -67,6 +67,19 @@ def test_a_finished_workdir_is_reused(tmp_path, digits_split, monkeypatch):
     np.testing.assert_array_equal(first.spectrum.eigenvectors.dense, second.spectrum.eigenvectors.dense)
 
 
+def test_a_workdir_belongs_to_the_lists_it_was_given(tmp_path, digits_split):
+    """Another graph must not go on from the rounds of the first."""
+    from longwave.neighbors import nearest_others
+    from longwave.vectors import normalize
+
+    vectors = digits_split[0][:200]
+    lists = [nearest_others(normalize(vectors), k=k).ids for k in (5, 8)]
+    for _ in range(2):
+        lw.Index.build(vectors, lists=lists[0], workdir=tmp_path / "w")
+    with pytest.raises(StorageError, match="its lists differ"):
+        lw.Index.build(vectors, lists=lists[1], workdir=tmp_path / "w")
+
+
 def test_kill_9_at_ten_random_moments(tmp_path, digits_split):
     """Each resumed build ends with the same scores, bit for bit, as one that was never interrupted."""
     np.save(tmp_path / "v.npy", digits_split[0])

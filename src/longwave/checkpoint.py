@@ -92,9 +92,14 @@ class Checkpoint:
             raise StorageError(f"cannot write the checkpoint {path}: {error.strerror or error}") from error
 
 
+def fingerprint(array: Array) -> list[int]:
+    """Shape and checksum: what tells one array from another."""
+    return [*array.shape, zlib.crc32(np.ascontiguousarray(array).data)]
+
+
 def open_checkpoint(folder: Path, vectors: Array, settings: Mapping[str, Any]) -> Checkpoint:
     """Open or create the folder; one that belongs to other data or settings is an error, nothing is overwritten."""
-    key = {"vectors": [*vectors.shape, zlib.crc32(np.ascontiguousarray(vectors).data)], **settings}
+    key = {"vectors": fingerprint(vectors), **settings}
     file = folder / "key.json"
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -18,7 +18,7 @@ from longwave import components as blocks
 from longwave import extension, graph, neighbors, observation, storage
 from longwave.arrays import check_range, pack_sparse, pack_spectrum, unpack_sparse, unpack_spectrum
 from longwave.basis import Basis
-from longwave.checkpoint import Checkpoint, open_checkpoint
+from longwave.checkpoint import Checkpoint, fingerprint, open_checkpoint
 from longwave.checks import check_counts, check_value
 from longwave.errors import CorruptIndexError, DataWarning, InputError
 from longwave.filters import LowPass
@@ -116,13 +116,23 @@ class Index:
         unit = unit_vectors(vectors)
         items = Items.make(len(unit), groups=groups, ids=ids)
         k_used = min(k, len(unit) - 1)
+        given = None
+        if lists is not None:
+            given = neighbors.check_lists(unit, *(lists if isinstance(lists, tuple) else (lists,)))
         checkpoint = None
         if workdir is not None:
-            asked = {"k": k, "gamma": gamma, "spectrum": repr(spectrum), "components": components, "min_rank": min_rank}
-            checkpoint = open_checkpoint(Path(workdir), unit, {**asked, "recall": recall, "seed": seed})
-        if lists is not None:
-            found, measured = neighbors.check_lists(unit, *(lists if isinstance(lists, tuple) else (lists,))), None
-            k_used = found.ids.shape[1]
+            asked: dict[str, Any] = {
+                "k": k,
+                "gamma": gamma,
+                "spectrum": repr(spectrum),
+                "components": components,
+                "min_rank": min_rank,
+            }
+            known = None if given is None else [fingerprint(given.ids), fingerprint(given.similarities)]
+            asked |= {"recall": recall, "seed": seed, "lists": known}
+            checkpoint = open_checkpoint(Path(workdir), unit, asked)
+        if given is not None:
+            found, measured, k_used = given, None, given.ids.shape[1]
         else:
             found, measured = _lists(unit, max(k_used, 1), recall, seed, progress, checkpoint)
         vertex_graph = graph.build(found, gamma=gamma)
