@@ -1,6 +1,7 @@
 """`python -m benchmarks`: all of them, at sizes that take minutes."""
 
-from benchmarks import basis, neighbors
+from benchmarks import basis, growth, neighbors
 
 neighbors.main()
 basis.main()
+growth.main()

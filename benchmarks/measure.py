@@ -12,6 +12,7 @@ import sys
 import time
 from datetime import UTC, datetime
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +37,7 @@ def run(competitor, source, number, target, **environment):
 
 def machine():
     """What the figures were measured on."""
-    packages = ("numpy", "scipy", "numba", "faiss-cpu", "scikit-learn", "longwave")
+    packages = ("numpy", "scipy", "numba", "faiss-cpu", "hnswlib", "pynndescent", "primme", "longwave")
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
     model = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
     return {
@@ -45,7 +46,7 @@ def machine():
         "cores": os.cpu_count(),
         "load": os.getloadavg(),
         "python": platform.python_version(),
-        "versions": {name: version(name) for name in packages},
+        "versions": {name: version(name) for name in packages if find_spec(name.replace("-cpu", "").replace("-", "_"))},
         "commit": commit.stdout.strip(),
     }
 

@@ -24,6 +24,8 @@ def main(n=20_000, k=50):
         "faiss_flat": {},
         f"faiss_flat, OPENBLAS_CORETYPE={core}": {"OPENBLAS_CORETYPE": core},
         "longwave_clustered": {},
+        "hnswlib_lists": {},
+        "pynndescent_lists": {},
     }
     rows = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -41,7 +43,7 @@ def main(n=20_000, k=50):
             rows[label] = row
             ratio = row["seconds"] / rows["longwave_lists"]["seconds"]
             shown = f"{row['seconds']:8.1f} s  ×{ratio:5.2f}  {row['peak_mib']:6.0f} MiB  {row.get('recall', '')}"
-            print(f"{label:40} {shown}")
+            print(f"{label:40} {shown}", flush=True)
     measure.save(f"neighbors-{n}", {"vectors": vectors.shape, "k": k, "rows": rows})
 
 

@@ -300,3 +300,34 @@ def test_demo(tmp_path):
     assert float(rows["linear system"][3]) == pytest.approx(87.1, abs=0.2)
     assert float(rows["Longwave's default"][3]) == pytest.approx(87.1, abs=0.5)
     assert (tmp_path / "demo.png").stat().st_size > 20_000
+
+
+def test_advise_names_a_rank_for_vectors_and_for_an_index(folder):
+    code, out, err = run("advise", "v.npy", "--k", 20, cwd=folder)
+    assert code == 0, err
+    suggested = int(re.search(r"Suggested: --rank (\d+)", out).group(1))
+    assert 50 <= suggested <= 1000
+    code, out, err = run("advise", "d.longwave", cwd=folder)
+    assert code == 0, err
+    assert f"--rank {suggested} " in out  # the same graph
+    code, out, _ = run("advise", "d.longwave", "--filter", "heat:2", cwd=folder)
+    assert code == 0
+    assert int(re.search(r"--rank (\d+)", out).group(1)) != suggested
+    code, _, err = run("advise", "v.npy", "--memory", "lots", cwd=folder)
+    assert code == 1
+    assert "such as 20G" in err
+
+
+def test_a_build_that_does_not_fit_says_what_would(folder):
+    code, _, err = run("build", "v.npy", "-o", "small.longwave", "--memory", "1M", cwd=folder)
+    assert code == 1
+    assert "but memory= allows 1.0 MiB" in err
+    assert not (folder / "small.longwave").exists()
+
+
+def test_build_starts_from_an_earlier_index(folder):
+    code, out, err = run(
+        "build", "v.npy", "-o", "again.longwave", "--k", 20, "--rank", 20, "--start", "d.longwave", cwd=folder
+    )
+    assert code == 0, err
+    assert "rank" in out

@@ -450,3 +450,18 @@ def test_a_sparse_basis_states_its_own_residuals(vectors):
     actual = np.linalg.norm(index.graph.normalized @ u - u * index.spectrum.eigenvalues.astype(np.float32), axis=0)
     np.testing.assert_allclose(index.spectrum.residuals, actual, atol=1e-5)
     assert actual.max() > 0.1
+
+
+def test_start_from_an_earlier_index(vectors, queries, monkeypatch):
+    """Additions at the end: the basis of the first rows is the start, the answer that of a build from nothing."""
+    from longwave.spectrum import chebyshev
+
+    monkeypatch.setattr(chebyshev, "_DENSE_VERTICES", 0)
+    options = {"k": 20, "spectrum": lw.Chebyshev(40, tolerance=1e-4)}
+    earlier = lw.Index.build(vectors[:-30], **options)
+    warm = lw.Index.build(vectors, **options, start=earlier)
+    cold = lw.Index.build(vectors, **options)
+    np.testing.assert_allclose(warm.spectrum.eigenvalues, cold.spectrum.eigenvalues, atol=1e-5)
+    np.testing.assert_allclose(warm.search(queries).scores, cold.search(queries).scores, rtol=1e-3, atol=1e-6)
+    with pytest.raises(InputError, match="cannot be the first rows"):
+        lw.Index.build(vectors[:100], **options, start=earlier)

@@ -2,10 +2,10 @@
 
 import os
 
+from benchmarks.competitors import longwave_basis
 from longwave import Simultaneous
 
 
 def decompose(matrix, rank):
     rounds = int(os.environ.get("ROUNDS", "6"))
-    spectrum = Simultaneous(rank, oversampling=rank // 4 + 20, iterations=rounds)(matrix)
-    return spectrum.eigenvalues, spectrum.eigenvectors.dense
+    return longwave_basis.decompose(matrix, rank, Simultaneous(rank, rank // 4 + 20, rounds))

@@ -14,6 +14,7 @@ from typing import Any
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import numba
+import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
@@ -169,3 +170,22 @@ def chebyshev_step(
             source = current[indices[e]]
             for c in range(row.shape[0]):
                 row[c] += weight * source[c]
+
+
+@numba.njit(cache=True)
+def permute_rows(block: Array, targets: Array) -> None:
+    """Move row i to row targets[i], in place, cycle by cycle. block: (n, c); targets: (n,), a permutation."""
+    moved = np.zeros(len(targets), dtype=np.bool_)
+    for start in range(len(targets)):
+        if moved[start]:
+            continue
+        carried = block[start].copy()
+        place = start
+        while True:
+            place = targets[place]
+            moved[place] = True
+            if place == start:
+                block[place] = carried
+                break
+            for c in range(block.shape[1]):
+                carried[c], block[place, c] = block[place, c], carried[c]

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from longwave.basis import Basis
-from longwave.checkpoint import Checkpoint
 from longwave.spectrum import Exact, Method
-from longwave.spectrum.method import fix_signs
-from longwave.types import COPIED, IN_BASIS, ISOLATED, Array, Graph, Progress, Sparse, Spectrum
+from longwave.spectrum.blocks import Block, narrow, spread_rows
+from longwave.spectrum.method import DEFAULT_RUN, Run, fix_signs
+from longwave.types import COPIED, IN_BASIS, ISOLATED, Array, Graph, Sparse, Spectrum
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,35 +55,20 @@ def select_slices(eigenvalues: list[NDArray[np.float64]], *, rank: int, min_rank
     return [int(count) for count in kept]
 
 
-def decompose_whole(
-    graph: Graph,
-    method: Method,
-    *,
-    seed: int = 0,
-    progress: Progress | None = None,
-    checkpoint: Checkpoint | None = None,
-) -> Spectrum:
+def decompose_whole(graph: Graph, method: Method, run: Run = DEFAULT_RUN, *, earlier: Basis | None = None) -> Spectrum:
     """Stages 1–2 on all of 𝒲 at once, as if it were connected."""
-    return method(graph.normalized, seed=seed, progress=progress, checkpoint=checkpoint)
+    block = _decompose(graph.normalized, np.arange(graph.n_vertices), method, run, earlier)
+    return _merge([block], [len(block.eigenvalues)], np.full(graph.n_vertices, IN_BASIS, dtype=np.uint8))
 
 
-def decompose_giant(
-    graph: Graph,
-    method: Method,
-    *,
-    seed: int = 0,
-    progress: Progress | None = None,
-    checkpoint: Checkpoint | None = None,
-) -> Spectrum:
+def decompose_giant(graph: Graph, method: Method, run: Run = DEFAULT_RUN, *, earlier: Basis | None = None) -> Spectrum:
     """The paper's experimental mode (§8.1): the largest component only, x_i = y_i elsewhere.
 
     For h_α the copy is larger than the exact value by up to 1/(1 − α) (exactly that on isolated vertices), so whatever
     y touches outside of the giant component comes first. The copy is what `Spectral` does; solvers that iterate on the
     graph give the exact value everywhere.
     """
-    vertices = np.flatnonzero(graph.labels == 0)
-    part = method(_submatrix(graph.normalized, vertices), seed=seed, progress=progress, checkpoint=checkpoint)
-    block = _block(part, vertices)
+    block = _decompose(graph.normalized, np.flatnonzero(graph.labels == 0), method, run, earlier)
     kinds = np.full(graph.n_vertices, COPIED, dtype=np.uint8)
     return _merge([block], [len(block.eigenvalues)], kinds)
 
@@ -90,11 +76,10 @@ def decompose_giant(
 def decompose_blocks(
     graph: Graph,
     method: Method,
+    run: Run = DEFAULT_RUN,
     *,
     min_rank: int = 5,
-    seed: int = 0,
-    progress: Progress | None = None,
-    checkpoint: Checkpoint | None = None,
+    earlier: Basis | None = None,
 ) -> Spectrum:
     """Every component by itself (§7). `min_rank` is ρ.
 
@@ -112,12 +97,10 @@ def decompose_blocks(
     for done, label in enumerate(large):
         share = rank_share(int(sizes[label]), n_vertices=graph.n_vertices, rank=rank, min_rank=min_rank)
         own = Exact() if method.rank is None else replace(method, rank=share)  # type: ignore[type-var]
-        kept_at = None if checkpoint is None else checkpoint.at(f"component-{label}")
-        matrix = _submatrix(graph.normalized, members[label])
-        part = own(matrix, seed=seed, progress=progress, checkpoint=kept_at)
-        blocks.append(_block(part, members[label]))
-        if progress:
-            progress("components", done + 1, len(large))
+        kept_at = None if run.checkpoint is None else run.checkpoint.at(f"component-{label}")
+        blocks.append(_decompose(graph.normalized, members[label], own, replace(run, checkpoint=kept_at), earlier))
+        if run.progress:
+            run.progress("components", done + 1, len(large))
     kept = select_slices([b.eigenvalues for b in blocks], rank=rank, min_rank=min_rank)
     small = [members[label] for label, size in enumerate(sizes) if 1 < size <= min_rank]
     blocks += _small_blocks(graph.normalized, small)
@@ -126,16 +109,41 @@ def decompose_blocks(
     return _merge(blocks, kept, kinds)
 
 
-def _submatrix(matrix: Sparse, vertices: NDArray[np.int64]) -> Sparse:
-    if len(vertices) == matrix.shape[0]:
-        return matrix
-    part = sp.csr_array(matrix[vertices][:, vertices])
+def submatrix(matrix: Sparse, vertices: NDArray[np.int64]) -> tuple[Sparse, NDArray[np.int64]]:
+    """The rows and columns of some vertices, in an order that keeps neighbours near in memory, and that order.
+
+    Reverse Cuthill–McKee takes a fraction of a second; sparse products then read from the cache, which makes them 3 to
+    4 times faster (measured on Fashion-MNIST, n = 57,646).
+    """
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+    ordered = vertices[reverse_cuthill_mckee(matrix[vertices][:, vertices], symmetric_mode=True)]
+    part = sp.csr_array(matrix[ordered][:, ordered])
     part.sort_indices()
-    return part
+    return part, ordered
 
 
-def _block(part: Spectrum, vertices: NDArray[np.int64]) -> _Block:
-    return _Block(vertices, part.eigenvalues, part.eigenvectors.dense, part.residuals, part.next_eigenvalue)
+def _decompose(matrix: Sparse, vertices: NDArray[np.int64], method: Method, run: Run, earlier: Basis | None) -> _Block:
+    """The method on the rows and columns of one component."""
+    part, vertices = submatrix(matrix, vertices)
+    start = None if earlier is None else partial(_fill, earlier=earlier, vertices=vertices)
+    found = method(part, replace(run, start=start))
+    return _Block(vertices, found.eigenvalues, found.eigenvectors.dense, found.residuals, found.next_eigenvalue)
+
+
+def _fill(block: Block, *, earlier: Basis, vertices: NDArray[np.int64]) -> int:
+    """Write what an earlier basis has on these vertices into the first columns; zeros for vertices that it lacks."""
+    known = np.flatnonzero(vertices < earlier.shape[0])
+    sparse = sp.csc_array(earlier.sparse[vertices[known]])
+    touched = np.flatnonzero(np.diff(sparse.indptr))
+    n_dense = earlier.dense.shape[1] if known.size and earlier.dense[vertices[known[:1]]].any() else 0
+    count: int = min(n_dense + len(touched), block.shape[1])
+    block[:, :count] = 0
+    for rows in np.array_split(known, 1 + known.size // 4096):
+        block[rows, : min(n_dense, count)] = earlier.dense[vertices[rows], : min(n_dense, count)]
+    if count > n_dense:
+        block[known, n_dense:count] = sparse[:, touched[: count - n_dense]].toarray()
+    return count
 
 
 def _small_blocks(matrix: Sparse, members: list[NDArray[np.int64]]) -> list[_Block]:
@@ -168,11 +176,7 @@ def _merge(blocks: list[_Block], kept: list[int], kinds: NDArray[np.uint8]) -> S
     dense = np.zeros((n, 0), dtype=np.float32)
     if giant:
         whole, count = blocks[giant[0]], kept[giant[0]]
-        if len(whole.vertices) == n and count == len(whole.eigenvalues):
-            dense = whole.eigenvectors  # as it is: a copy would double the largest array
-        else:
-            dense = np.zeros((n, count), dtype=np.float32)
-            dense[whole.vertices] = whole.eigenvectors[:, :count]
+        dense = spread_rows(narrow(whole.eigenvectors, count), whole.vertices, n)
     sparse = [(blocks[i], kept[i]) for i in order[len(giant) :]]
     starts = np.cumsum([0] + [count for _, count in sparse])
     rows = [np.repeat(block.vertices, count) for block, count in sparse]

@@ -12,6 +12,7 @@
     │   └── IndexExistsError           refuses to overwrite
     ├── FileError (OSError)            a file of vectors cannot be read
     ├── ConvergenceError (RuntimeError)
+    ├── ResourceError (MemoryError)    the work would not fit; raised before it begins
     └── MissingExtraError (ImportError)
 
     LongwaveWarning (UserWarning)
@@ -63,6 +64,10 @@ class FileError(LongwaveError, OSError):
 
 class ConvergenceError(LongwaveError, RuntimeError):
     """An iteration failed and no usable answer exists."""
+
+
+class ResourceError(LongwaveError, MemoryError):
+    """The work would not fit into memory; raised before it begins."""
 
 
 class MissingExtraError(LongwaveError, ImportError):

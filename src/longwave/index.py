@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from longwave import components as blocks
-from longwave import extension, graph, neighbors, observation, storage
+from longwave import extension, graph, neighbors, observation, resources, storage
 from longwave.arrays import check_range, pack_sparse, pack_spectrum, unpack_sparse, unpack_spectrum
 from longwave.basis import Basis
 from longwave.checkpoint import Checkpoint, fingerprint, open_checkpoint
@@ -27,6 +27,7 @@ from longwave.pooling import check_pooling, pooling_matrix
 from longwave.ranking import Blend, Euclidean, blend_scores, euclidean_scores
 from longwave.solvers import Solver, Spectral, System
 from longwave.spectrum import Chebyshev, Method, sparsify
+from longwave.spectrum.method import Run
 from longwave.types import Array, Filter, Graph, Hits, Neighbors, Progress, Solution, Sparse, Spectrum
 from longwave.vectors import top_k, unit_queries, unit_vectors
 
@@ -94,7 +95,9 @@ class Index:
         sparsity: float | None = None,
         recall: float | None = None,
         seed: int = 0,
+        start: Index | None = None,
         workdir: str | Path | None = None,
+        memory: int | None = None,
         progress: Progress | None = None,
     ) -> Index:
         """Build the graph and its basis: the offline stage.
@@ -105,9 +108,11 @@ class Index:
         vector itself not counted. spectrum: `Chebyshev`, `Lanczos`, `Simultaneous`, `Exact`, or None for no basis.
         components: "blocks" (every component by itself, at least `min_rank` pairs each), "giant" (the largest only,
         as in the paper's experiments) or "whole". pooling: "gmp" or "sum". sparsity: fraction of the basis's entries to
-        drop. recall: of the neighbour lists; None is exact but for large n, where it is 0.95. workdir: a folder for
-        finished stages and rounds; after a crash the same call goes on from there. A k above n − 1 and a rank above n
-        are clipped.
+        drop. recall: of the neighbour lists; None is exact but for large n, where it is 0.95. start: an earlier index
+        of the same vectors but for those after its last row; `Chebyshev` begins with its basis, which saves time.
+        workdir: a folder for finished stages and rounds; after a crash the same call goes on from there. memory: bytes
+        that the build may take, what the machine has by default; `ResourceError` before the work if it takes more.
+        A k above n − 1 and a rank above n are clipped.
         """
         check_pooling(pooling)
         if spectrum is not None:
@@ -116,6 +121,7 @@ class Index:
         unit = unit_vectors(vectors)
         items = Items.make(len(unit), groups=groups, ids=ids)
         k_used = min(k, len(unit) - 1)
+        resources.check(*unit.shape, k=k_used, method=spectrum, memory=memory)
         given = None
         if lists is not None:
             given = neighbors.check_lists(unit, *(lists if isinstance(lists, tuple) else (lists,)))
@@ -136,7 +142,9 @@ class Index:
         else:
             found, measured = _lists(unit, max(k_used, 1), recall, seed, progress, checkpoint)
         vertex_graph = graph.build(found, gamma=gamma)
-        basis = _decompose(vertex_graph, spectrum, components, min_rank, seed, progress, checkpoint)
+        del found, given
+        run = Run(seed, progress, checkpoint)
+        basis = _decompose(vertex_graph, spectrum, components, min_rank, run, _earlier_basis(start, unit))
         if basis is not None and sparsity is not None:
             count = round((1 - sparsity) * basis.eigenvectors.nonzeros)
             basis = sparsify(basis, vertex_graph.normalized, nonzeros=count)
@@ -408,22 +416,25 @@ def _lists(
 
 
 def _decompose(
-    vertex_graph: Graph,
-    method: Method | None,
-    components: str,
-    min_rank: int,
-    seed: int,
-    progress: Progress | None,
-    checkpoint: Checkpoint | None,
+    vertex_graph: Graph, method: Method | None, components: str, min_rank: int, run: Run, earlier: Basis | None
 ) -> Spectrum | None:
     if method is None:
         return None
     if components == "blocks":
-        return blocks.decompose_blocks(
-            vertex_graph, method, min_rank=min_rank, seed=seed, progress=progress, checkpoint=checkpoint
-        )
+        return blocks.decompose_blocks(vertex_graph, method, run, min_rank=min_rank, earlier=earlier)
     decompose = blocks.decompose_giant if components == "giant" else blocks.decompose_whole
-    return decompose(vertex_graph, method, seed=seed, progress=progress, checkpoint=checkpoint)
+    return decompose(vertex_graph, method, run, earlier=earlier)
+
+
+def _earlier_basis(start: Index | None, vectors: NDArray[np.float32]) -> Basis | None:
+    if start is None or start.spectrum is None:
+        return None
+    if start.dimension != vectors.shape[1] or start.graph.n_vertices > len(vectors):
+        raise InputError(
+            f"start has {start.graph.n_vertices:,} × {start.dimension} vectors, which cannot be the first rows of "
+            f"{len(vectors):,} × {vectors.shape[1]}; leave it out, or give the index that was built from them"
+        )
+    return start.spectrum.eigenvectors
 
 
 def _check_build(*, k: int, gamma: float, components: str, min_rank: int, sparsity: float | None, seed: int) -> None:

@@ -18,10 +18,11 @@ import longwave
 from longwave import storage
 from longwave.cli import options as o
 from longwave.cli import results, truth
-from longwave.cli.display import err, out, progress_bars, size, warn_in_one_line
+from longwave.cli.display import err, out, progress_bars, warn_in_one_line
 from longwave.errors import InputError, LongwaveError
 from longwave.evaluation import average_precision
 from longwave.index import Index
+from longwave.resources import machine_memory, parse_size, show
 from longwave.types import COPIED, Filter
 from longwave.vectors import row_blocks
 
@@ -87,6 +88,13 @@ def build(
         Path | None,
         typer.Option(metavar="FOLDER", help="Keep finished stages and rounds here; the same command resumes."),
     ] = None,
+    start: Annotated[
+        Path | None,
+        typer.Option(metavar="INDEX", help="An earlier index of the same vectors but for new ones at the end: faster."),
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="At most, such as 20G; what the machine has by default.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an index that is there.")] = False,
 ) -> None:
     """Build an index: neighbour graph and Fourier basis, once, offline.
@@ -99,7 +107,7 @@ def build(
     storage.check_target(output, force=force)
     method = o.spectrum_from(spectrum, rank, oversampling, iterations)
     group_labels, item_ids = o.labels_from(groups), o.labels_from(ids)
-    start = time.perf_counter()
+    began = time.perf_counter()
     with progress_bars() as progress:
         index = Index.build(
             o.vectors_from(vectors),
@@ -115,12 +123,72 @@ def build(
             pooling=pooling,
             sparsity=sparsity,
             seed=seed,
+            start=None if start is None else Index.load(start),
             workdir=workdir,
+            memory=None if memory is None else parse_size(memory),
             progress=progress,
         )
     index.save(output, force=force)
     rank_text = "no basis" if index.spectrum is None else f"rank {index.spectrum.rank:,}"
-    print(f"{output}: {len(index):,} items, {rank_text}, {time.perf_counter() - start:.1f} s")
+    print(f"{output}: {len(index):,} items, {rank_text}, {time.perf_counter() - began:.1f} s")
+
+
+@app.command()
+def advise(
+    source: Annotated[
+        str, typer.Argument(metavar="VECTORS|INDEX", help=f"Vectors, one per row ({o.FILES}), or an index folder.")
+    ],
+    k: Annotated[int, typer.Option(help="Neighbours of each vector in the graph, itself not counted.")] = 50,
+    recall: Annotated[
+        float | None, typer.Option(help="Of the neighbour lists: 1 is exact. By default 1, and 0.95 for large sets.")
+    ] = None,
+    gamma: Annotated[float, typer.Option(help="Similarity is the dot product to this power.")] = 3.0,
+    filter: o.FilterText = "lowpass:0.99",
+    memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="What the basis may take, such as 20G; the machine's by default.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of all random numbers.")] = 0,
+) -> None:
+    """Which rank? What each keeps of the filter, its memory and time; no basis is computed.
+
+    \b
+    longwave advise photos.npy
+    longwave advise photos.longwave --filter heat:10
+    longwave advise photos.npy --memory 8G
+    """
+    from longwave import filters, planning
+
+    h = filters.parse(filter)
+    limit = machine_memory() if memory is None else parse_size(memory)
+    if storage.is_index(Path(source)):
+        index = Index.load(source)
+    else:
+        with progress_bars() as progress:
+            index = Index.build(
+                o.vectors_from(source), k=k, recall=recall, gamma=gamma, spectrum=None, seed=seed, progress=progress
+            )
+    held = sum(index.memory().values())
+    with err.status("estimating the eigenvalues"):
+        advice = planning.advise(index.graph, filter=h, memory=None if limit is None else limit - held, seed=seed)
+    out.print(
+        f"{advice.vertices:,} vertices in {advice.components:,} components share the rank; "
+        f"{advice.exact:,} others are solved exactly at any rank.",
+        highlight=False,
+    )
+    table = Table()
+    for title in ("rank", "smallest eigenvalue", "energy kept", "error with complement", "memory", "time"):
+        table.add_column(title, justify="right")
+    for row in advice.rows:
+        cells = (f"{row.rank:,}", f"{row.eigenvalue:.4f}", f"{row.energy:.1%}", f"{row.error:.1%}", show(row.memory))
+        mark = "bold" if row is advice.suggested else None
+        table.add_row(*cells, f"{row.seconds:,.0f} s" if row.seconds >= 1 else "< 1 s", style=mark)
+    out.print(table, highlight=False)
+    out.print(
+        f"Suggested: --rank {advice.suggested.rank} ({advice.reason}).\n"
+        "energy: share of the squared response of the filter over all eigenvalues. error: of h(W)y for a random y.\n"
+        "memory and time: of the basis, at its peak, on this machine.",
+        highlight=False,
+    )
 
 
 @app.command()
@@ -219,7 +287,7 @@ def describe(index: Index, h: Filter) -> dict[str, str]:
             lines["truncation"] += f"; {settings['sparsity']:.0%} of the entries were dropped, see the residuals"
         if (s.kinds == COPIED).any():
             lines["truncation"] += "; outside of the giant component y is copied"
-    lines["memory"] = ", ".join(f"{part} {size(n)}" for part, n in index.memory().items() if n)
+    lines["memory"] = ", ".join(f"{part} {show(n)}" for part, n in index.memory().items() if n)
     return lines
 
 
@@ -307,7 +375,7 @@ def demo(
         table.add_column(title, justify="right")
     rows, data, queries, collection = d.run()
     for row in rows:
-        table.add_row(row.name, row.how, f"{row.mean:.1f}", f"{row.milliseconds:.3f}", size(row.bytes))
+        table.add_row(row.name, row.how, f"{row.mean:.1f}", f"{row.milliseconds:.3f}", show(row.bytes))
     out.print(table, highlight=False)
     d.draw(rows, data, queries, collection, picture)
     out.print(

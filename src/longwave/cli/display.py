@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
 from longwave.types import Progress
@@ -24,7 +24,7 @@ def progress_bars() -> Iterator[Progress]:
     columns = (
         TextColumn("{task.description:<42}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        TaskProgressColumn(),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
@@ -36,6 +36,8 @@ def progress_bars() -> Iterator[Progress]:
             name = stage.partition(":")[0]
             if name not in tasks:
                 tasks[name] = bars.add_task(name, total=total)
+            if done < bars.tasks[tasks[name]].completed:
+                bars.reset(tasks[name])  # another round, with a time left of its own
             bars.update(tasks[name], description=stage, completed=done, total=total)
 
         yield report
@@ -48,12 +50,3 @@ def warn_in_one_line() -> None:
         print(f"longwave: warning: {message}", file=sys.stderr)
 
     warnings.showwarning = show
-
-
-def size(n_bytes: int) -> str:
-    """A human size."""
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if n_bytes < 1024 or unit == "GiB":
-            return f"{n_bytes:,.0f} {unit}" if unit == "bytes" else f"{n_bytes:,.1f} {unit}"
-        n_bytes /= 1024  # type: ignore[assignment]
-    raise AssertionError

@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longwave.errors import InputError
-from longwave.neighbors.exact import Heaps, nearest
+from longwave.neighbors.exact import Heaps, nearest, tiles
 from longwave.types import Neighbors, Progress
 
 _CLUSTER_SIZE = 2000
 _SAMPLE = 1000
+# One tile of products: 128 MB, however large a cluster is.
+_TILE_ROWS, _TILE_COLUMNS = 2048, 16384
 # Points per centroid that k-means learns from, and its rounds: the clusters only have to be compact, not optimal.
 _TRAINING_POINTS, _ROUNDS = 64, 8
 
@@ -111,10 +113,15 @@ def _search_cluster(
     """Neighbours of one cluster's members among `near` (ascending), written into the heaps of all vertices."""
     if not len(members):
         return
-    products = vectors[members] @ vectors[near].T
-    products[np.arange(len(members)), np.searchsorted(near, members)] = -np.inf  # not itself
     own = Heaps(len(members), heaps.ids.shape[1])
-    own.update(slice(None), products, first_column=0)
+    place = np.searchsorted(near, members)  # of each member in `near`
+    for columns in tiles(len(near), _TILE_COLUMNS):
+        others = vectors[near[columns]]
+        for rows in tiles(len(members), _TILE_ROWS):
+            products = vectors[members[rows]] @ others.T
+            here = np.flatnonzero((place[rows] >= columns.start) & (place[rows] < columns.stop))
+            products[here, place[rows][here] - columns.start] = -np.inf  # not itself
+            own.update(rows, products, first_column=columns.start)
     filled = ~np.isneginf(own.values)
     heaps.values[members] = own.values
     heaps.ids[members] = np.where(filled, near[np.minimum(own.ids, len(near) - 1)], own.ids)

@@ -41,8 +41,8 @@ def nearest(queries: NDArray[np.float32], vectors: NDArray[np.float32], *, k: in
     padded with id -1 and similarity -inf. Time O(m n d), memory O(m k) and one tile.
     """
     heaps = Heaps(len(queries), k)
-    for rows in _tiles(len(queries), _TILE_ROWS):
-        for columns in _tiles(len(vectors), _TILE_COLUMNS):
+    for rows in tiles(len(queries), _TILE_ROWS):
+        for columns in tiles(len(vectors), _TILE_COLUMNS):
             heaps.update(rows, queries[rows] @ vectors[columns].T, first_column=columns.start)
     return heaps.lists()
 
@@ -56,10 +56,10 @@ def nearest_others(vectors: NDArray[np.float32], *, k: int, progress: Progress |
 
     n = len(vectors)
     heaps = Heaps(n, k)
-    tiles = _tiles(n, _TILE_COLUMNS)
-    done, total = 0, len(tiles) * (len(tiles) + 1) // 2
-    for number, rows in enumerate(tiles):
-        for columns in tiles[number:]:
+    squares = tiles(n, _TILE_COLUMNS)
+    done, total = 0, len(squares) * (len(squares) + 1) // 2
+    for number, rows in enumerate(squares):
+        for columns in squares[number:]:
             products = vectors[rows] @ vectors[columns].T
             heaps.update(rows, products, first_column=columns.start, self_row=rows.start)
             if columns != rows:
@@ -72,5 +72,6 @@ def nearest_others(vectors: NDArray[np.float32], *, k: int, progress: Progress |
     return heaps.lists()
 
 
-def _tiles(n: int, size: int) -> list[slice]:
+def tiles(n: int, size: int) -> list[slice]:
+    """Cut n rows into slices of `size`."""
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]

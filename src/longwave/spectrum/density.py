@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longwave.spectrum.blocks import multiply
-from longwave.types import Sparse
+from longwave.types import Filter, Sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +22,11 @@ class Density:
         """The value with about `position` eigenvalues above it: an estimate of λ_position."""
         above = np.cumsum(self.weights) - self.weights / 2
         return float(np.interp(position, above, self.values))
+
+    def total(self, function: Filter, *, after: float = 0.0) -> float:
+        """Σ f(λ_i) over all eigenvalues but the `after` largest."""
+        left = np.clip(np.cumsum(self.weights) - after, 0.0, self.weights)  # of each point, what is not among them
+        return float(np.sum(left * function(self.values)))
 
 
 def density_of_states(matrix: Sparse, *, seed: int = 0, probes: int = 16, steps: int = 60) -> Density:

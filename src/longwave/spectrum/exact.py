@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longwave.checkpoint import Checkpoint
 from longwave.errors import InputError
-from longwave.spectrum.method import as_spectrum, check_rank
-from longwave.types import Progress, Sparse, Spectrum
+from longwave.spectrum.method import DEFAULT_RUN, Run, as_spectrum, check_rank
+from longwave.types import Sparse, Spectrum
 
 # 20,000 vertices take 3 arrays of 3.2 GB in float64 and about an hour on two cores.
 MAX_VERTICES = 20_000
@@ -27,15 +26,12 @@ class Exact:
     def __post_init__(self) -> None:
         check_rank(self.rank)
 
-    def __call__(
-        self,
-        matrix: Sparse,
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-        checkpoint: Checkpoint | None = None,
-    ) -> Spectrum:
-        """Decompose A = U Λ Uᵀ. matrix: CSR (n, n) symmetric; `seed` changes nothing here."""
+    def memory(self, n: int) -> int:
+        """Bytes at the peak for a component of n vertices."""
+        return 24 * n * n
+
+    def __call__(self, matrix: Sparse, run: Run = DEFAULT_RUN) -> Spectrum:
+        """Decompose A = U Λ Uᵀ. matrix: CSR (n, n) symmetric; `run` changes nothing here."""
         from scipy.linalg import eigh
 
         n = matrix.shape[0]

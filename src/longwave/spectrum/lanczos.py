@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longwave.checkpoint import Checkpoint
 from longwave.errors import ConvergenceError
 from longwave.spectrum.exact import Exact
-from longwave.spectrum.method import as_spectrum, check_rank, without_edges
-from longwave.types import Progress, Sparse, Spectrum
+from longwave.spectrum.method import DEFAULT_RUN, Run, as_spectrum, check_rank, without_edges
+from longwave.types import Sparse, Spectrum
 
 
 @dataclass(frozen=True)
@@ -20,7 +19,7 @@ class Lanczos:
     Choose it for up to a few hundred pairs at full precision; `Chebyshev` is several times faster at the accuracy
     ranking needs. A Krylov space of one vector finds a repeated eigenvalue late or not at all, so keep `components` at
     "blocks": a connected component has the eigenvalue 1 once. Time grows with rank² n and the number of restarts;
-    memory 16 n · rank bytes.
+    memory 28 n · rank bytes.
     """
 
     rank: int = 1000
@@ -29,14 +28,11 @@ class Lanczos:
     def __post_init__(self) -> None:
         check_rank(self.rank)
 
-    def __call__(
-        self,
-        matrix: Sparse,
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-        checkpoint: Checkpoint | None = None,
-    ) -> Spectrum:
+    def memory(self, n: int) -> int:
+        """Bytes at the peak for a component of n vertices: ARPACK's 2 r vectors and r results, and r of ours."""
+        return 28 * n * min(self.rank, n)
+
+    def __call__(self, matrix: Sparse, run: Run = DEFAULT_RUN) -> Spectrum:
         """Decompose A ≈ U Λ Uᵀ. matrix: CSR (n, n) symmetric."""
         from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, eigsh
 
@@ -44,8 +40,8 @@ class Lanczos:
         if matrix.nnz == 0:
             return without_edges(matrix, self.rank)
         if self.rank + 1 >= n:  # ARPACK cannot give all pairs
-            return Exact(self.rank)(matrix, seed=seed, progress=progress)
-        start = np.random.default_rng(seed).standard_normal(n)
+            return Exact(self.rank)(matrix)
+        start = np.random.default_rng(run.seed).standard_normal(n)
         try:
             # "LA", never the default "LM": on a k-NN graph the negative end would eat half of the basis.
             values, vectors = eigsh(

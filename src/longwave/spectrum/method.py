@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -10,8 +12,26 @@ from numpy.typing import NDArray
 from longwave.basis import Basis
 from longwave.checkpoint import Checkpoint
 from longwave.errors import InputError
-from longwave.spectrum.blocks import panels, residuals
+from longwave.spectrum.blocks import Block, panels, residuals
 from longwave.types import IN_BASIS, Array, Progress, Sparse, Spectrum
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What a computation may use besides the matrix.
+
+    seed: of its random numbers. progress: told about rounds. checkpoint: where rounds are kept, so that a killed run
+    goes on. start: writes columns to begin with, such as an earlier basis, into the first columns of a block (n, c) and
+    says how many; speed depends on it, the answer does not.
+    """
+
+    seed: int = 0
+    progress: Progress | None = None
+    checkpoint: Checkpoint | None = None
+    start: Callable[[Block], int] | None = None
+
+
+DEFAULT_RUN = Run()
 
 
 class Method(Protocol):
@@ -21,15 +41,11 @@ class Method(Protocol):
     def rank(self) -> int | None:
         """How many eigenpairs are wanted; None for all."""
 
-    def __call__(
-        self,
-        matrix: Sparse,
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-        checkpoint: Checkpoint | None = None,
-    ) -> Spectrum:
-        """Decompose A ≈ U Λ Uᵀ, largest algebraic eigenvalues first. checkpoint: where rounds are kept, if they are."""
+    def memory(self, n: int) -> int:
+        """Bytes at the peak for a component of n vertices, the matrix not counted."""
+
+    def __call__(self, matrix: Sparse, run: Run = DEFAULT_RUN) -> Spectrum:
+        """Decompose A ≈ U Λ Uᵀ, largest algebraic eigenvalues first."""
 
 
 def check_rank(rank: int | None) -> None:

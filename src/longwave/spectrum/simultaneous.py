@@ -7,17 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longwave.checkpoint import Checkpoint
 from longwave.errors import InputError
-from longwave.spectrum.blocks import Block, multiply, narrow, orthonormalize, rayleigh_ritz
+from longwave.spectrum.blocks import Block, gram, multiply, narrow, orthonormalize, rayleigh_ritz
 from longwave.spectrum.exact import Exact
-from longwave.spectrum.method import as_spectrum, check_rank, without_edges
+from longwave.spectrum.method import DEFAULT_RUN, Run, as_spectrum, check_rank, without_edges
 from longwave.types import Progress, Sparse, Spectrum
 
 
 def range_basis(
     multiply: Callable[[Block], Block],
-    orthonormalize: Callable[[Block], None],
+    orthonormalize: Callable[[Block], object],
     start: Block,
     iterations: int,
     progress: Progress | None = None,
@@ -56,29 +55,31 @@ class Simultaneous:
         if self.iterations < 1:
             raise InputError(f"iterations must be at least 1, got {self.iterations}")
 
-    def __call__(
-        self,
-        matrix: Sparse,
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-        checkpoint: Checkpoint | None = None,
-    ) -> Spectrum:
+    @property
+    def width(self) -> int:
+        """r̂: columns of the block."""
+        return self.rank + (self.rank // 10 + 10 if self.oversampling is None else self.oversampling)
+
+    def memory(self, n: int) -> int:
+        """Bytes at the peak for a component of n vertices: two blocks, and small matrices in float64."""
+        width = min(self.width, n)
+        return 8 * n * width + 5 * 8 * width**2
+
+    def __call__(self, matrix: Sparse, run: Run = DEFAULT_RUN) -> Spectrum:
         """Decompose A ≈ U Λ Uᵀ. matrix: CSR (n, n) symmetric."""
         n = matrix.shape[0]
         if matrix.nnz == 0:
             return without_edges(matrix, self.rank)
-        extra = self.rank // 10 + 10 if self.oversampling is None else self.oversampling
-        width = self.rank + extra
+        width = self.width
         if width >= n:  # Q would be square: nothing to approximate
-            return Exact(self.rank)(matrix, seed=seed, progress=progress)
-        start = np.random.default_rng(seed).standard_normal((n, width), dtype=np.float32)
-        block = range_basis(lambda b: multiply(matrix, b), orthonormalize, start, self.iterations, progress)
-        values, residuals = rayleigh_ritz(matrix, block)  # stage 2
+            return Exact(self.rank)(matrix)
+        start = np.random.default_rng(run.seed).standard_normal((n, width), dtype=np.float32)
+        block = range_basis(lambda b: multiply(matrix, b), orthonormalize, start, self.iterations, run.progress)
+        values, residuals = rayleigh_ritz(matrix, block, gram(block))  # stage 2
         return as_spectrum(
             matrix,
             values[: self.rank],
             narrow(block, self.rank),
-            next_eigenvalue=float(values[self.rank]) if extra else float(values[-1]),
+            next_eigenvalue=float(values[self.rank]) if width > self.rank else float(values[-1]),
             known_residuals=residuals[: self.rank],
         )
