@@ -9,6 +9,7 @@ import importlib.util
 import sys
 import tempfile
 from pathlib import Path
+from subprocess import CalledProcessError
 
 import numpy as np
 import scipy.sparse as sp
@@ -81,7 +82,10 @@ def main(n=20_000, rank=500, competitors=COMPETITORS):
         record("longwave_basis", {})
         one_round = measured("simultaneous", {"ROUNDS": "2"})["seconds"] / 2
         for label, environment in runs(competitors, rows["longwave_basis"]["seconds"], one_round):
-            record(label, environment)
+            try:
+                record(label, environment)
+            except CalledProcessError as error:
+                print(f"{label:40} failed: {error.stderr.splitlines()[-1]}")
     name = f"basis-{n}-{rank}"
     width = rank + rank // 4 + 20
     size = {"vertices": matrix.shape[0], "edges": matrix.nnz // 2, "rank": rank}

@@ -230,7 +230,7 @@ def test_truncation_bound(knn_matrix):
 
 
 def test_narrow_keeps_the_first_columns_in_place(monkeypatch):
-    monkeypatch.setattr(blocks, "_ROW_NUMBERS", 70)  # several row blocks
+    monkeypatch.setattr(blocks, "_ROWS", 7)  # several row blocks
     block = np.random.default_rng(0).normal(size=(100, 10)).astype(np.float32)
     expected = block[:, :7].copy()
     narrow = blocks.narrow(block, 7)
@@ -319,8 +319,8 @@ def test_peak_memory_is_one_block():
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    # At this rank the two panels weigh as much as the block; they are 2 · 128 columns at any rank.
-    assert peak < 4 * 50_000 * (1.3 * method.width + 2 * blocks.PANEL) + 6 * 8 * method.width**2 + 3 * (64 << 20)
+    graph = matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes
+    assert peak < 1.3 * 4 * 50_000 * method.width + 6 * 8 * method.width**2 + graph
 
 
 @pytest.mark.usefixtures("no_dense_shortcut")

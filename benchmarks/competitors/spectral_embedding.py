@@ -12,6 +12,7 @@ def decompose(matrix, rank):
     start = np.random.default_rng(0).random(matrix.shape[0])
     root = np.abs(eigsh(matrix, k=1, which="LA", v0=start)[1][:, 0]) + 1e-12
     adjacency = sp.csr_array(sp.diags_array(root) @ matrix @ sp.diags_array(root))
+    adjacency.indices, adjacency.indptr = adjacency.indices.astype(np.int32), adjacency.indptr.astype(np.int32)
     embedding = spectral_embedding(
         adjacency, n_components=rank, drop_first=False, eigen_solver="arpack", random_state=0
     )

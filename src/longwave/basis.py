@@ -12,6 +12,13 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 
+def narrow_indices(matrix: sp.csr_array[Any, tuple[int, int]]) -> None:
+    """Keep the indices of a CSR matrix in 4 bytes where they fit; scipy's stacking and constructors leave 8."""
+    if matrix.indices.dtype != np.int32 and max(matrix.nnz, *matrix.shape) < np.iinfo(np.int32).max:
+        matrix.indices = matrix.indices.astype(np.int32)
+        matrix.indptr = matrix.indptr.astype(np.int32)
+
+
 @dataclass(frozen=True, eq=False)
 class Basis:
     """U = [dense | sparse], (n, r).
@@ -25,10 +32,7 @@ class Basis:
     sparse: sp.csr_array[Any, tuple[int, int]]  # (n, r - d)
 
     def __post_init__(self) -> None:
-        small = np.iinfo(np.int32).max
-        if self.sparse.indices.dtype != np.int32 and max(self.sparse.nnz, *self.sparse.shape) < small:
-            self.sparse.indices = self.sparse.indices.astype(np.int32)  # scipy's stacking leaves 8 bytes a column
-            self.sparse.indptr = self.sparse.indptr.astype(np.int32)
+        narrow_indices(self.sparse)
 
     @classmethod
     def from_dense(cls, dense: Array) -> Basis:

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from longwave.basis import narrow_indices
 from longwave.types import Array, Graph, Neighbors, Sparse
 
 
@@ -27,6 +28,7 @@ def mutual_adjacency(neighbors: Neighbors, *, gamma: float) -> Sparse:
     adjacency = sp.csr_array(directed.minimum(directed.T))
     adjacency.eliminate_zeros()
     adjacency.sort_indices()
+    narrow_indices(adjacency)
     return adjacency
 
 

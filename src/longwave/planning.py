@@ -13,12 +13,14 @@ from longwave.components import submatrix
 from longwave.errors import InputError
 from longwave.filters import LowPass, response
 from longwave.spectrum import Chebyshev
-from longwave.spectrum.blocks import PANEL, gram
+from longwave.spectrum.blocks import gram
 from longwave.spectrum.density import Density, density_of_states
 from longwave.types import Array, Filter, Graph, Sparse
 
 RANKS = (50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 _FILTER = LowPass(0.99)
+# Columns of the sparse product that is timed: a panel of a large block.
+_COLUMNS = 128
 # The suggested rank leaves out at most this much of h(𝒲)y, in the 2-norm.
 WANTED_ERROR = 0.1
 
@@ -96,7 +98,7 @@ def measured_rates(matrix: Sparse) -> tuple[float, float]:
     """Multiplications and additions per second of this machine, in sparse and in dense products."""
     from longwave import compiled
 
-    block = np.ones((matrix.shape[0], PANEL), dtype=np.float32)
+    block = np.ones((matrix.shape[0], _COLUMNS), dtype=np.float32)
     other = np.zeros_like(block)
     tall = np.ones((8192, 1024), dtype=np.float32)
     numbers: Any = [np.float32(x) for x in (1.0, 0.0, 0.0)]
@@ -107,7 +109,8 @@ def measured_rates(matrix: Sparse) -> tuple[float, float]:
 
     sparse()  # compiled, and memory touched
     gram(tall)
-    return 2 * matrix.nnz * PANEL / _seconds(sparse), tall.shape[0] * tall.shape[1] ** 2 / _seconds(lambda: gram(tall))
+    dense = tall.shape[0] * tall.shape[1] ** 2
+    return 2 * matrix.nnz * _COLUMNS / _seconds(sparse), dense / _seconds(lambda: gram(tall))
 
 
 def _seconds(function: Callable[[], object]) -> float:

@@ -14,18 +14,25 @@ from longwave.vectors import row_blocks
 
 Block = NDArray[np.float32]
 
-# Columns multiplied at a time: 64 and 256 take a quarter longer (reordered graph of Fashion-MNIST, n = 57,646).
-PANEL = 128
-# Numbers of a row block in the dense products: 2^24 float32 are 64 MB.
-_ROW_NUMBERS = 1 << 24
+# Columns multiplied at a time, and at most a tenth of a block, since two panels are held beside it. 64 and 256 take a
+# quarter longer than 128 (reordered graph of Fashion-MNIST, n = 57,646).
+_MAX_PANEL = 128
+# Rows at a time in the dense products: enough for BLAS to run at full speed.
+_ROWS = 2048
 # First pass of Cholesky-QR, relative to the mean diagonal of the Gram matrix: a filtered block is rank-deficient in
 # float32 and its plain Cholesky factor does not exist.
 _SHIFT = 1e-5
 _NONE = np.zeros((0, 0), dtype=np.float32)
 
 
-def panels(n_columns: int, *, width: int = PANEL) -> list[slice]:
+def panel_width(n_columns: int) -> int:
+    """Columns of a panel of a block."""
+    return max(16, min(_MAX_PANEL, n_columns // 160 * 16))
+
+
+def panels(n_columns: int) -> list[slice]:
     """Cut the columns of a block into panels."""
+    width = panel_width(n_columns)
     return [slice(start, min(start + width, n_columns)) for start in range(0, n_columns, width)]
 
 
@@ -44,7 +51,7 @@ def narrow(block: Block, n_columns: int) -> Block:
     if n_columns == width:
         return block
     flat = block.reshape(-1)
-    for rows in row_blocks(n, width, numbers=_ROW_NUMBERS):
+    for rows in row_blocks(n, 1, numbers=_ROWS):
         # Rows move towards the front, so what has been written never lies ahead of what is still to be read.
         kept = block[rows, :n_columns].copy()
         flat[rows.start * n_columns : rows.stop * n_columns] = kept.reshape(-1)
@@ -77,7 +84,7 @@ def spread_rows(block: Block, rows: NDArray[np.int64], n: int) -> Block:
 def gram(block: Block) -> NDArray[np.float64]:
     """BᵀB, summed over row blocks in float64. (n, c) -> (c, c)"""
     total = np.zeros((block.shape[1],) * 2)
-    for rows in row_blocks(*block.shape, numbers=_ROW_NUMBERS):
+    for rows in row_blocks(len(block), 1, numbers=_ROWS):
         total += block[rows].T @ block[rows]
     return total
 
@@ -85,7 +92,7 @@ def gram(block: Block) -> NDArray[np.float64]:
 def transform(block: Block, matrix: Array) -> None:
     """B ← B M in place, row block by row block. block: (n, c), matrix: (c, c') with c' ≤ c; fills c' columns."""
     narrow = np.ascontiguousarray(matrix, dtype=np.float32)
-    for rows in row_blocks(*block.shape, numbers=_ROW_NUMBERS):
+    for rows in row_blocks(len(block), 1, numbers=_ROWS):
         block[rows, : narrow.shape[1]] = block[rows] @ narrow
 
 
@@ -94,7 +101,7 @@ def remove(block: Block, against: Block) -> None:
     if not against.shape[1]:
         return
     coefficients = np.zeros((against.shape[1], block.shape[1]))
-    blocks = row_blocks(len(block), block.shape[1] + against.shape[1], numbers=_ROW_NUMBERS)
+    blocks = row_blocks(len(block), 1, numbers=_ROWS)
     for rows in blocks:
         coefficients += against[rows].T @ block[rows]
     narrow = coefficients.astype(np.float32)
@@ -145,7 +152,7 @@ def _cholesky_pass(block: Block, *, shift: float) -> None:
                 raise ConvergenceError(f"the basis could not be orthonormalised: {error}") from error
             shift = max(_SHIFT, 10 * shift)
     narrow = np.asfortranarray(factor, dtype=np.float32)
-    for rows in row_blocks(*block.shape, numbers=_ROW_NUMBERS):
+    for rows in row_blocks(len(block), 1, numbers=_ROWS):
         # Rᵀ Xᵀ = Bᵀ: the transpose of a C array is what LAPACK calls an array, and half the work of a product.
         part = np.ascontiguousarray(block[rows])
         block[rows] = blas.strsm(1.0, narrow, part.T, trans_a=1, overwrite_b=1).T
@@ -165,8 +172,9 @@ def rayleigh_ritz(
     projected = np.zeros((n_columns, n_columns))
     for columns in panels(n_columns):
         product = multiply(matrix, block[:, columns])
-        for rows in row_blocks(*block.shape, numbers=_ROW_NUMBERS):  # the lower triangle is all that is read
+        for rows in row_blocks(len(block), 1, numbers=_ROWS):  # the lower triangle is all that is read
             projected[columns.start :, columns] += block[rows, columns.start :].T @ product[rows]
+        del product  # before the next one is made
     values, vectors = eigh(projected, products, driver="gvd", overwrite_a=True, overwrite_b=True, check_finite=False)
     del projected
     transform(block, vectors[:, ::-1])
@@ -178,13 +186,14 @@ def residuals(matrix: Sparse, block: Block, eigenvalues: Array) -> NDArray[np.fl
     out = np.zeros(len(eigenvalues))
     for columns in panels(len(eigenvalues)):
         difference = multiply(matrix, block[:, columns])
-        for rows in row_blocks(*difference.shape, numbers=_ROW_NUMBERS):
+        for rows in row_blocks(len(block), 1, numbers=_ROWS):
             difference[rows] -= block[rows, columns] * eigenvalues[columns].astype(np.float32)
         out[columns] = np.sqrt(np.einsum("ij,ij->j", difference, difference, dtype=np.float64))
+        del difference
     return out
 
 
 def order_columns(block: Block, order: NDArray[np.int64]) -> None:
     """B ← B[:, order], in place."""
-    for rows in row_blocks(*block.shape, numbers=_ROW_NUMBERS):
+    for rows in row_blocks(len(block), 1, numbers=_ROWS):
         block[rows] = block[rows][:, order]

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from longwave.errors import ConvergenceWarning, InputError
 from longwave.filters import LowPass
 from longwave.spectrum.blocks import (
-    PANEL,
     Block,
     multiply,
     narrow,
     order_columns,
     orthonormalize,
+    panel_width,
     panels,
     rayleigh_ritz,
 )
@@ -140,7 +140,7 @@ class Chebyshev:
     def memory(self, n: int) -> int:
         """Bytes at the peak for a component of n vertices: the block, two panels, and small matrices in float64."""
         width = min(self.width, n)
-        return 4 * n * (width + 2 * min(PANEL, width)) + 5 * 8 * width**2
+        return 4 * n * (width + 2 * panel_width(width)) + 5 * 8 * width**2
 
     def work(self, n: int, nonzeros: int, density: Density) -> tuple[float, float]:
         """Expected multiplications and additions of two rounds, the second half locked: sparse, dense.
@@ -288,9 +288,13 @@ def chebyshev_filter(
         numbers: Any = [np.float32(number) for number in (scale, center, back)]
         compiled.chebyshev_step(matrix.data, matrix.indices, matrix.indptr, current, previous, *numbers)
 
-    for columns in panels(block.shape[1]):
-        previous = np.ascontiguousarray(block[:, columns])
-        current = np.zeros_like(previous)
+    n, width = block.shape
+    memory = np.empty((2, n * panel_width(width)), dtype=np.float32)
+    for columns in panels(width):
+        shape = n, columns.stop - columns.start
+        previous, current = (half[: shape[0] * shape[1]].reshape(shape) for half in memory)
+        previous[:] = block[:, columns]
+        current[:] = 0
         sigma = sigma_1 = half / (1.0 - center)
         step(previous, current, sigma_1 / half, 0.0)  # current = (σ₁/e) (A − c) previous
         for _ in range(2, degree + 1):
@@ -299,7 +303,7 @@ def chebyshev_filter(
             previous, current = current, previous
             sigma = sigma_next
         block[:, columns] = current
-        progress(columns.stop / block.shape[1])
+        progress(columns.stop / width)
 
 
 def ranking_errors(values: Array, residuals: Array, floor: float) -> Array:
