@@ -70,7 +70,7 @@ def main(competitor, source, number, target):
     if hasattr(module, "decompose"):
         argument = sp.csr_array(sp.load_npz(source))
         function = module.decompose
-        function(argument[:200, :200], 5)  # compile outside of the time
+        function(sp.csr_array(argument[:2000, :2000]), 5)  # compile outside of the time
     else:
         argument = np.load(source)
         function = module.lists

@@ -23,6 +23,7 @@ LAYERS = [
     ["components", "pooling", "observation"],
     ["solvers"],
     ["ranking", "extension", "items", "resources"],
+    ["explanation"],
     ["storage", "arrays"],
     ["index"],
     ["evaluation", "planning"],

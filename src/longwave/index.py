@@ -15,21 +15,23 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from longwave import components as blocks
-from longwave import extension, graph, neighbors, observation, resources, storage
+from longwave import explanation, extension, graph, neighbors, observation, resources, storage
 from longwave.arrays import check_range, pack_sparse, pack_spectrum, unpack_sparse, unpack_spectrum
 from longwave.basis import Basis
 from longwave.checkpoint import Checkpoint, fingerprint, open_checkpoint
 from longwave.checks import check_counts, check_value
 from longwave.errors import CorruptIndexError, DataWarning, InputError
+from longwave.explanation import Explanation
 from longwave.filters import LowPass
 from longwave.items import Items
+from longwave.observation import Queries
 from longwave.pooling import check_pooling, pooling_matrix
-from longwave.ranking import Blend, Euclidean, blend_scores, euclidean_scores
-from longwave.solvers import Solver, Spectral, System
+from longwave.ranking import Blend, Euclidean, best_of, blend_scores, euclidean_scores, without_self
+from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Solver, Spectral, System
 from longwave.spectrum import Chebyshev, Method, sparsify
 from longwave.spectrum.method import Run
 from longwave.types import Array, Filter, Graph, Hits, Neighbors, Progress, Solution, Sparse, Spectrum
-from longwave.vectors import top_k, unit_queries, unit_vectors
+from longwave.vectors import unit_queries, unit_vectors
 
 _FILTER, _SOLVER, _SPECTRUM = LowPass(0.99), Spectral(), Chebyshev(rank=1000)  # frozen values: safe as defaults
 COMPONENTS = ("blocks", "giant", "whole")
@@ -163,38 +165,47 @@ class Index:
         neighbors: int = 10,
         cut: int | None = None,
         query_groups: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
         region_sum: str = "similarities",
+        where: ArrayLike | None = None,
+        tolerance: float | None = None,
         solver: Solver | Euclidean = _SOLVER,
         blend: float | Blend | None = None,
+        on_error: str = "raise",
     ) -> Hits:
         """Rank the items along the manifold: the online stage. Returns `Hits`, (queries, min(k, items)).
 
         queries: (q, d), or one vector (d,). filter: h, any callable; no rebuild. neighbors: vertices that each query
         vector observes. cut: entries of y kept, all by default. query_groups: the query of each row, 0 … Q−1, for
-        queries of several regions. region_sum: "similarities" as in the paper, "products" as in its published scripts.
-        solver: how h(𝒲)y is evaluated. blend: weight of Euclidean similarity where the basis is thin (FSRw).
+        queries of several regions or examples. weights: of each row in its query, below 0 for what is not wanted.
+        region_sum: "similarities" as in the paper, "products" as in its published scripts. where: only these items, a
+        mask (N,) or a list of ids; scores are those of the search without it. tolerance: relative error that the answer
+        may have, by iteration on the graph where the basis is not enough; `hits.errors` and `hits.steps` tell. solver:
+        how h(𝒲)y is evaluated. blend: weight of Euclidean similarity where the basis is thin (FSRw). on_error: "raise",
+        or "skip" to leave out queries with NaN, infinite or all-zero rows; `hits.queries` are then those answered.
         """
         check_counts(k=k, neighbors=neighbors, **({} if cut is None else {"cut": cut}))
         check_value(filter, "filter", "a value such as LowPass(0.99), or a function of the eigenvalues")
         if not isinstance(solver, Euclidean):
             check_value(solver, "solver", "a value such as Spectral() or Euclidean()")
-        regions = unit_queries(queries, dimension=self.dimension)
-        query_of = _query_numbers(query_groups, len(regions))
         mixed = blend if isinstance(blend, Blend) or blend is None else Blend(weight=blend)
         if mixed is not None and isinstance(solver, Euclidean):
             raise InputError(
                 "blend adds Euclidean similarity to a manifold search; leave it out with solver=Euclidean()"
             )
-        summed = np.zeros((int(query_of.max()) + 1, self.dimension), dtype=np.float32)
-        np.add.at(summed, query_of, regions)  # Σ_j q_j: similarity is linear in the regions
+        if tolerance is not None:
+            solver = self._solver_within(tolerance, filter, solver)
+        allowed = None if where is None else self.items.allowed(where, k=k)
+        asked = Queries.make(queries, dimension=self.dimension, groups=query_groups, weights=weights, on_error=on_error)
+        summed = asked.summed()
         observed = None
         if not isinstance(solver, Euclidean):
-            observed = self.observe(regions, query_of, neighbors=neighbors, cut=cut, region_sum=region_sum)
+            observed = self.observe(asked, neighbors=neighbors, cut=cut, region_sum=region_sum)
             _warn_of_blind_queries(observed)
 
         answers: list[Hits] = []
         step = max(1, _SCORE_NUMBERS // max(self.graph.n_vertices, len(self.items)))
-        for start in range(0, len(summed), step):
+        for start in range(0, len(asked), step):
             rows = slice(start, start + step)
             if observed is None or isinstance(solver, Euclidean):
                 solution = Solution(euclidean_scores(summed[rows], self.vectors, self.item_pooling))
@@ -202,25 +213,57 @@ class Index:
                 solution = solver(self.system, sp.csr_array(observed[rows]), filter)
                 if mixed is not None:
                     solution = replace(solution, scores=self._blended(solution.scores, summed[rows], mixed, filter))
-            places, scores = top_k(solution.scores, k)
+            places, scores = best_of(solution.scores, k, allowed)
             answers.append(Hits(self.items.ids[places], scores, solution.errors, solution.steps))
-        return _join_hits(answers)
+        return replace(_join_hits(answers), queries=asked.numbers)
+
+    def search_by_id(self, ids: ArrayLike, k: int = 10, *, include_self: bool = False, **options: Any) -> Hits:
+        """More like these: the vectors of known items are the queries, one query for each id.
+
+        The item itself is left out of its hits unless `include_self`. options: as for `search`.
+        """
+        check_counts(k=k)
+        places = self.items.places(ids)
+        rows, groups = self.items.rows_of(places)
+        taken = [name for name in ("query_groups", "weights", "on_error") if name in options]
+        if taken:
+            raise InputError(f"search_by_id takes its queries from the index; leave out {', '.join(taken)}")
+        if include_self:
+            return self.search(self.vectors[rows], k, query_groups=groups, **options)
+        hits = self.search(self.vectors[rows], k + 1, query_groups=groups, **options)
+        return without_self(hits, self.items.ids[places])
+
+    def explain(
+        self,
+        query: ArrayLike,
+        item: Any,
+        *,
+        filter: Filter = _FILTER,
+        neighbors: int = 10,
+        weights: ArrayLike | None = None,
+    ) -> Explanation:
+        """Why this item: what each neighbour of the query contributes to its score, and the way through the graph.
+
+        query: one vector (d,), or the rows (m, d) of one query. item: an id of the index. The sum of the contributions
+        is the score of `search` with the same filter and neighbours.
+        """
+        check_counts(neighbors=neighbors)
+        rows = np.atleast_2d(np.asarray(query))
+        asked = Queries.make(rows, dimension=self.dimension, groups=np.zeros(len(rows), dtype=int), weights=weights)
+        place = int(self.items.places([item])[0])
+        y = self.observe(asked, neighbors=neighbors)
+        return explanation.explain(self.system, y, place, filter, self.items)
 
     def observe(
-        self,
-        regions: NDArray[np.float32],
-        query_of: NDArray[np.int64],
-        *,
-        neighbors: int = 10,
-        cut: int | None = None,
-        region_sum: str = "similarities",
+        self, queries: Queries, *, neighbors: int = 10, cut: int | None = None, region_sum: str = "similarities"
     ) -> Sparse:
-        """The first search: unit query vectors to y, CSR (queries, n)."""
+        """The first search: query vectors to y, CSR (queries, n)."""
         return observation.observe(
-            self._lists(regions, neighbors),
-            query_of,
+            self._lists(queries.regions, neighbors),
+            queries.query_of,
             n_vertices=self.graph.n_vertices,
             gamma=self.settings.gamma,
+            weights=queries.weights,
             cut=cut,
             region_sum=region_sum,
         )
@@ -329,6 +372,14 @@ class Index:
         total = np.asarray(self.extension.sum(axis=1)).ravel()
         mean = np.divide(self.extension @ basis.row_norms, total, out=np.zeros_like(total), where=total > 0)
         return np.concatenate([basis.row_norms, mean]).astype(np.float32)
+
+    def _solver_within(self, tolerance: float, filter: Filter, solver: Solver | Euclidean) -> Solver:
+        """The solver that reaches a relative error: the basis and as many steps on the graph as that takes."""
+        if solver != _SOLVER:
+            raise InputError(f"tolerance chooses the solver; give it to the solver instead, or leave out {solver!r}")
+        if not isinstance(filter, LowPass):
+            return ChebyshevFilter(tolerance=tolerance)
+        return ConjugateGradient(tolerance) if self.spectrum is None else Hybrid(tolerance)
 
     def _with_pooled(self) -> Index:
         """Compute Ū = ΣU offline, so that a query costs the same for global and regional vectors."""
@@ -447,24 +498,6 @@ def _check_build(*, k: int, gamma: float, components: str, min_rank: int, sparsi
         raise InputError(f"components must be one of {', '.join(COMPONENTS)}, got '{components}'")
     if sparsity is not None and not 0 <= sparsity < 1:
         raise InputError(f"sparsity must be at least 0 and below 1 (the fraction dropped), got {sparsity}")
-
-
-def _query_numbers(query_groups: ArrayLike | None, n_regions: int) -> NDArray[np.int64]:
-    """The query of each region, checked: whole numbers 0 … Q−1, all present. (m,)"""
-    if query_groups is None:
-        return np.arange(n_regions)
-    try:
-        numbers = np.asarray(query_groups)
-    except ValueError as error:
-        raise InputError(f"query_groups must be a flat list, one number per query row: {error}") from error
-    if numbers.shape != (n_regions,):
-        raise InputError(f"query_groups must have one entry per query row, {n_regions}, got shape {numbers.shape}")
-    if numbers.dtype.kind not in "iu" or numbers.min() < 0:
-        raise InputError("query_groups must be whole numbers from 0: the query that each row belongs to")
-    missing = np.flatnonzero(np.bincount(numbers) == 0)
-    if missing.size:
-        raise InputError(f"query_groups has no row for query {missing[0]}; number the queries 0, 1, 2, ...")
-    return numbers.astype(np.int64)
 
 
 def _warn_of_blind_queries(observed: Sparse) -> None:

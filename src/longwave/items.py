@@ -44,6 +44,47 @@ class Items:
             raise InputError(f"ids must have one entry per {what}, {len(labels)}, got {len(names)}")
         return cls(_distinct(names), item_of)
 
+    def places(self, ids: ArrayLike) -> NDArray[np.int64]:
+        """The item number of each id; an unknown one is an error. (m,)"""
+        wanted = np.atleast_1d(_labels(np.atleast_1d(np.asarray(ids)), "ids"))
+        if (wanted.dtype.kind == "U") != (self.ids.dtype.kind == "U"):
+            kinds = {"U": "strings", "i": "whole numbers"}
+            raise InputError(f"ids of this index are {kinds[self.ids.dtype.kind]}, got {wanted[0].item()!r}")
+        order = np.argsort(self.ids, kind="stable")
+        found = order[np.minimum(np.searchsorted(self.ids, wanted, sorter=order), len(order) - 1)]
+        unknown = np.flatnonzero(self.ids[found] != wanted)
+        if unknown.size:
+            raise InputError(
+                f"there is no item with id {wanted[unknown[0]].item()!r} ({unknown.size} of {len(wanted)} ids are "
+                "unknown); index.ids lists them all"
+            )
+        return found
+
+    def rows_of(self, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The vectors of some items, and which of the items each belongs to: 0 … len(places) − 1. (m,), (m,)"""
+        if self.item_of is None:
+            return places, np.arange(len(places))
+        order = np.argsort(self.item_of, kind="stable")
+        ends = np.cumsum(np.bincount(self.item_of, minlength=len(self)))
+        starts = np.concatenate([[0], ends[:-1]])
+        rows = [order[starts[place] : ends[place]] for place in places]
+        return np.concatenate(rows), np.repeat(np.arange(len(places)), [len(part) for part in rows])
+
+    def allowed(self, where: ArrayLike, *, k: int) -> NDArray[np.int64]:
+        """The items that a mask (N,) or a list of ids leaves, ascending; fewer than k is an error."""
+        given = np.asarray(where)
+        if given.dtype == bool:
+            if given.shape != (len(self),):
+                raise InputError(f"a mask for where must have one entry per item, {len(self)}, got shape {given.shape}")
+            left = np.flatnonzero(given)
+        else:
+            left = np.unique(self.places(given)) if given.size else np.zeros(0, dtype=np.int64)
+        if len(left) < k:
+            raise InputError(
+                f"where leaves {len(left)} items but k is {k}; lower k to at most {len(left)}, or widen where"
+            )
+        return left
+
     def extend(self, others: Items, *, default: bool) -> Items:
         """These items, then the others. default: the others have no ids of their own; numbers go on after the last."""
         fresh = others.ids

@@ -1,17 +1,70 @@
-"""The observation y of §2.3: which vertices look like the query."""
+"""From query vectors to the observation y of §2.3: which vertices look like the query."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from longwave.errors import InputError
 from longwave.graph import similarity
-from longwave.types import Neighbors, Sparse
+from longwave.types import Array, Neighbors, Sparse
+from longwave.vectors import unit_queries
 
 #: How region scores are summed: the paper raises to γ first; the authors' published scripts sum products, then raise.
 SUMS = ("similarities", "products")
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """One or more query vectors for each query, positive or negative.
+
+    regions: (m, d) unit vectors. query_of: (m,) the query of each, 0 … Q−1. weights: (m,) of each in its query; below 0
+    for an example of what is not wanted. numbers: (Q,) which of the user's queries these are; None for all.
+    """
+
+    regions: NDArray[np.float32]
+    query_of: NDArray[np.int64]
+    weights: NDArray[np.float32]
+    numbers: NDArray[np.int64] | None = None
+
+    @classmethod
+    def make(
+        cls,
+        queries: ArrayLike,
+        *,
+        dimension: int,
+        groups: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+        on_error: str = "raise",
+    ) -> Queries:
+        """From what a user gives, checked. on_error: "skip" drops the queries that have a row without a direction."""
+        if on_error not in ("raise", "skip"):
+            raise InputError(f"on_error must be 'raise' or 'skip', got {on_error!r}")
+        rows = np.asarray(queries)
+        bad = np.zeros(0, dtype=np.int64)
+        if on_error == "skip" and rows.ndim == 2 and rows.dtype.kind == "f":
+            bad = np.flatnonzero(~np.isfinite(rows).all(axis=1) | ~rows.any(axis=1))
+        if not bad.size:
+            regions = unit_queries(queries, dimension=dimension)
+            return cls(regions, _query_numbers(groups, len(regions)), _query_weights(weights, len(regions)))
+        query_of, given = _query_numbers(groups, len(rows)), _query_weights(weights, len(rows))
+        keep = ~np.isin(query_of, query_of[bad])
+        if not keep.any():
+            raise InputError(f"no query is left: row {bad[0]} and {bad.size - 1} more have no direction")
+        numbers, renumbered = np.unique(query_of[keep], return_inverse=True)
+        return cls(unit_queries(rows[keep], dimension=dimension), renumbered, given[keep], numbers)
+
+    def __len__(self) -> int:
+        return int(self.query_of.max()) + 1
+
+    def summed(self) -> NDArray[np.float32]:
+        """Σ_j w_j q_j of every query: Euclidean similarity is linear in the regions. (Q, d)"""
+        total = np.zeros((len(self), self.regions.shape[1]), dtype=np.float32)
+        np.add.at(total, self.query_of, self.regions * self.weights[:, None])
+        return total
 
 
 def observe(
@@ -20,13 +73,14 @@ def observe(
     *,
     n_vertices: int,
     gamma: float,
+    weights: NDArray[np.float32] | None = None,
     cut: int | None = None,
     region_sum: str = "similarities",
 ) -> Sparse:
-    """y_i = Σ_j s(v_i | q_j) over the regions j of a query, then the `cut` largest entries. CSR (queries, n).
+    """y_i = Σ_j w_j s(v_i | q_j) over the regions j of a query, then the `cut` largest entries. CSR (queries, n).
 
-    neighbors: lists of every region, (m, k); query_of: (m,) the query of each region, 0 … Q−1. With `region_sum`
-    "products", y_i = [Σ_j v_iᵀ q_j]₊^γ instead.
+    neighbors: lists of every region, (m, k); query_of: (m,) the query of each region, 0 … Q−1; weights: (m,), 1 by
+    default. With `region_sum` "products", y_i = [Σ_j w_j v_iᵀ q_j]₊^γ instead.
     """
     if region_sum not in SUMS:
         raise InputError(f"region_sum must be one of {', '.join(SUMS)}, got '{region_sum}'")
@@ -34,6 +88,8 @@ def observe(
     present = neighbors.ids.ravel() >= 0
     products = neighbors.similarities.ravel()[present]
     entries = similarity(products, gamma) if region_sum == "similarities" else products
+    if weights is not None:
+        entries = entries * np.repeat(weights, k)[present]
     where = np.repeat(query_of, k)[present], neighbors.ids.ravel()[present]
     y = sp.csr_array((entries, where), shape=(int(query_of.max()) + 1, n_vertices), dtype=np.float32)  # sums doubles
     if region_sum == "products":
@@ -44,9 +100,9 @@ def observe(
 
 
 def keep_largest(observation: Sparse, cut: int) -> Sparse:
-    """Keep the `cut` largest entries of every row; ties go to the lower vertex."""
+    """Keep the `cut` entries of largest magnitude of every row; ties go to the lower vertex."""
     rows = np.repeat(np.arange(observation.shape[0]), np.diff(observation.indptr))
-    order = np.lexsort((observation.indices, -observation.data, rows))  # by row, then largest first
+    order = np.lexsort((observation.indices, -np.abs(observation.data), rows))  # by row, then largest first
     place = np.arange(len(order)) - observation.indptr[rows[order]]
     kept = np.sort(order[place < cut])
     return sp.csr_array(
@@ -54,3 +110,37 @@ def keep_largest(observation: Sparse, cut: int) -> Sparse:
         shape=observation.shape,
         dtype=np.float32,
     )
+
+
+def _query_numbers(query_groups: ArrayLike | None, n_regions: int) -> NDArray[np.int64]:
+    """The query of each region, checked: whole numbers 0 … Q−1, all present. (m,)"""
+    if query_groups is None:
+        return np.arange(n_regions)
+    try:
+        numbers = np.asarray(query_groups)
+    except ValueError as error:
+        raise InputError(f"query_groups must be a flat list, one number per query row: {error}") from error
+    if numbers.shape != (n_regions,):
+        raise InputError(f"query_groups must have one entry per query row, {n_regions}, got shape {numbers.shape}")
+    if numbers.dtype.kind not in "iu" or numbers.min() < 0:
+        raise InputError("query_groups must be whole numbers from 0: the query that each row belongs to")
+    missing = np.flatnonzero(np.bincount(numbers) == 0)
+    if missing.size:
+        raise InputError(f"query_groups has no row for query {missing[0]}; number the queries 0, 1, 2, ...")
+    return numbers.astype(np.int64)
+
+
+def _query_weights(weights: ArrayLike | None, n_regions: int) -> NDArray[np.float32]:
+    """The weight of each region, checked: finite, not 0. (m,)"""
+    if weights is None:
+        return np.ones(n_regions, dtype=np.float32)
+    try:
+        numbers: Array = np.asarray(weights, dtype=np.float32)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"weights must be numbers, one per query row: {error}") from error
+    if numbers.shape != (n_regions,):
+        raise InputError(f"weights must have one entry per query row, {n_regions}, got shape {numbers.shape}")
+    wrong = np.flatnonzero(~np.isfinite(numbers) | (numbers == 0))
+    if wrong.size:
+        raise InputError(f"weights must be finite and not 0, got {numbers[wrong[0]]} for row {wrong[0]}; drop that row")
+    return numbers

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from longwave.errors import FilterError, InputError
 from longwave.filters import response
-from longwave.types import Array, Filter, Sparse
+from longwave.types import Array, Filter, Hits, Sparse
+from longwave.vectors import top_k
 
 SCALES = ("peak", "impulse", "printed")
 
@@ -95,3 +96,19 @@ def blend_scores(
     if row_norms is not None and not blend.everywhere:
         similarities = euclidean_scores(queries, vectors, pooling, 1 - row_norms)
     return np.asarray(scores + blend.weight * scale * similarities)
+
+
+def best_of(scores: Array, k: int, allowed: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], Array]:
+    """The k best items of every row, of all or of those allowed (ascending). (q, N) -> places, scores (q, k)."""
+    if allowed is None:
+        return top_k(scores, k)
+    places, best = top_k(scores[:, allowed], k)
+    return allowed[places], best
+
+
+def without_self(hits: Hits, own: Array) -> Hits:
+    """Drop each query's own item from its hits, or the last one where it is not among them. own: (q,) ids."""
+    keep = hits.ids != own[:, None]
+    keep[keep.all(axis=1), -1] = False
+    shape = len(hits), hits.ids.shape[1] - 1
+    return replace(hits, ids=hits.ids[keep].reshape(shape), scores=hits.scores[keep].reshape(shape))

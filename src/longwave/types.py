@@ -115,13 +115,15 @@ class Solution:
 class Hits:
     """Ranked answers: ids and scores, (queries, k), best first.
 
-    Unpacks like faiss: ``scores, ids = hits``. errors and steps as in `Solution`.
+    Unpacks like faiss: ``scores, ids = hits``. errors and steps as in `Solution`. queries: (queries,) numbers of the
+    queries that were answered, where some were skipped; else None.
     """
 
     ids: Array
     scores: Array
     errors: NDArray[np.float64] | None = None
     steps: NDArray[np.int64] | None = None
+    queries: NDArray[np.int64] | None = None
 
     def __iter__(self) -> Iterator[Array]:
         yield self.scores
