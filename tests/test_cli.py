@@ -331,3 +331,48 @@ def test_build_starts_from_an_earlier_index(folder):
     )
     assert code == 0, err
     assert "rank" in out
+
+
+def test_more_like_an_item(folder):
+    code, _, err = run("similar", "d.longwave", 3, 17, "-k", 4, "-o", "s.json", cwd=folder)
+    assert code == 0, err
+    rows = json.loads((folder / "s.json").read_text())
+    assert [len(row["ids"]) for row in rows] == [4, 4]
+    assert 3 not in rows[0]["ids"]
+    code, _, err = run("similar", "d.longwave", "cat", cwd=folder)
+    assert (code, "whole numbers, got 'cat'" in err) == (1, True)
+    code, _, err = run("similar", "d.longwave", 999999, cwd=folder)
+    assert (code, "no item with id 999999" in err) == (1, True)
+
+
+def test_explain_an_item(folder):
+    run("search", "d.longwave", "q.npy", "-k", 5, "-o", "h.json", cwd=folder)
+    item = json.loads((folder / "h.json").read_text())[2]["ids"][4]
+    code, out, err = run("explain", "d.longwave", "q.npy", item, "--row", 2, cwd=folder)
+    assert code == 0, err
+    assert "from 10 neighbours of the query" in out
+    assert out.strip().endswith(str(item))
+    code, _, err = run("explain", "d.longwave", "q.npy", item, "--row", 999, cwd=folder)
+    assert (code, "--row must be from 0 to 199" in err) == (1, True)
+
+
+def test_where_and_weights_and_tolerance(folder):
+    (folder / "some.txt").write_text("\n".join(map(str, range(0, 1500, 10))))
+    np.save(folder / "mask.npy", np.arange(1597) % 10 == 0)
+    np.save(folder / "w.npy", np.ones(200))
+    for where in ("some.txt", "mask.npy"):
+        options = ("-k", 5, "--where", where, "--weights", "w.npy", "--tolerance", 1e-4)
+        code, _, err = run("search", "d.longwave", "q.npy", *options, "-o", "h.npz", cwd=folder)
+        assert code == 0, err
+        assert (np.load(folder / "h.npz")["ids"] % 10 == 0).all()
+
+
+def test_a_fast_index(folder):
+    options = ("--k", 20, "--rank", 20, "--fast", "--second", "HNSW16")
+    code, _, err = run("build", "v.npy", "-o", "fast.longwave", *options, cwd=folder)
+    assert code == 0, err
+    code, out, _ = run("info", "fast.longwave", cwd=folder)
+    assert "first search" in out
+    assert "HNSW16, effort" in out
+    code, _, err = run("build", "v.npy", "-o", "x.longwave", "--k", 20, "--fast", "--first", "nonsense", cwd=folder)
+    assert (code, "not a kind of search" in err) == (1, True)

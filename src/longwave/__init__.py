@@ -11,7 +11,7 @@ from longwave.errors import LongwaveError, LongwaveWarning
 from longwave.filters import Heat, Ideal, LowPass, Polynomial, Walk
 from longwave.index import Index
 from longwave.ranking import Blend, Euclidean
-from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, RandomWalk, Spectral
+from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Precomputed, RandomWalk, Spectral
 from longwave.spectrum import Chebyshev, Exact, Lanczos, Simultaneous
 from longwave.types import Hits, Spectrum
 
@@ -21,6 +21,6 @@ __all__ = [
     "Index", "Hits", "Spectrum",
     "Chebyshev", "Lanczos", "Simultaneous", "Exact",
     "LowPass", "Heat", "Ideal", "Walk", "Polynomial",
-    "Spectral", "ConjugateGradient", "Hybrid", "RandomWalk", "ChebyshevFilter", "Euclidean", "Blend",
+    "Spectral", "ConjugateGradient", "Hybrid", "RandomWalk", "ChebyshevFilter", "Precomputed", "Euclidean", "Blend",
     "LongwaveError", "LongwaveWarning", "datasets",
 ]  # fmt: skip

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -14,29 +13,31 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from longwave import components as blocks
-from longwave import explanation, extension, graph, neighbors, observation, resources, storage
+from longwave import ann, explanation, extension, neighbors, observation, resources, storage
+from longwave.ann import Ann
 from longwave.arrays import check_range, pack_sparse, pack_spectrum, unpack_sparse, unpack_spectrum
 from longwave.basis import Basis
-from longwave.checkpoint import Checkpoint, fingerprint, open_checkpoint
+from longwave.candidates import best, blend_candidates, candidate_scores, sample_waves
 from longwave.checks import check_counts, check_value
 from longwave.errors import CorruptIndexError, DataWarning, InputError
 from longwave.explanation import Explanation
 from longwave.filters import LowPass
 from longwave.items import Items
 from longwave.observation import Queries
+from longwave.offline import Recipe
 from longwave.pooling import check_pooling, pooling_matrix
 from longwave.ranking import Blend, Euclidean, best_of, blend_scores, euclidean_scores, without_self
-from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Solver, Spectral, System
-from longwave.spectrum import Chebyshev, Method, sparsify
-from longwave.spectrum.method import Run
-from longwave.types import Array, Filter, Graph, Hits, Neighbors, Progress, Solution, Sparse, Spectrum
+from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Precomputed, Solver, Spectral, System
+from longwave.solvers.precomputed import largest_entries, require_rows
+from longwave.spectrum import Chebyshev, Method
+from longwave.types import Array, Filter, Graph, Hits, Progress, Solution, Sparse, Spectrum
 from longwave.vectors import unit_queries, unit_vectors
 
 _FILTER, _SOLVER, _SPECTRUM = LowPass(0.99), Spectral(), Chebyshev(rank=1000)  # frozen values: safe as defaults
-COMPONENTS = ("blocks", "giant", "whole")
 # Scores held at a time: 2^25 float64 are 256 MB, and a solver holds a handful of such arrays.
 _SCORE_NUMBERS = 1 << 25
+# Beyond these the dense product, which is exact, costs no more per query than a search for candidates.
+_FEW_QUERIES, _FEW_HITS = 16, 1000
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,18 @@ class Settings:
     pooling: str
     sparsity: float | None
     seed: int
+    first: Structure | None = None
+    second: Structure | None = None
+    rows: str | None = None
+
+
+@dataclass(frozen=True)
+class Structure:
+    """An approximate search that the index holds: its kind (a faiss factory string), effort and measured recall."""
+
+    kind: str
+    effort: int
+    recall: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +74,9 @@ class Index:
     """A collection of vectors, its graph and the graph's Fourier basis, ready to be searched along the manifold.
 
     vectors: (m, d) unit float32; the first n are the vertices of the graph, the others were added by `extend`.
-    items: which item each vector belongs to. extension: ψ of the others, CSR (m − n, n), or None.
+    items: which item each vector belongs to. extension: ψ of the others, CSR (m − n, n), or None. first, second:
+    approximate searches over the vectors and over Ū, where `accelerate` has made them. rows: of h(𝒲) for one h, where
+    `precompute` has.
 
     >>> import longwave as lw
     >>> vectors, query = lw.datasets.arcs()
@@ -79,6 +94,9 @@ class Index:
     settings: Settings
     extension: Sparse | None = None
     pooled: Basis | None = field(default=None, repr=False)
+    first: Ann | None = field(default=None, repr=False)
+    second: Ann | None = field(default=None, repr=False)
+    rows: Sparse | None = field(default=None, repr=False)
 
     @classmethod
     def build(
@@ -117,44 +135,25 @@ class Index:
         A k above n − 1 and a rank above n are clipped.
         """
         check_pooling(pooling)
-        if spectrum is not None:
-            check_value(spectrum, "spectrum", "a value such as Chebyshev(rank=1000), or None")
-        _check_build(k=k, gamma=gamma, components=components, min_rank=min_rank, sparsity=sparsity, seed=seed)
+        recipe = Recipe(k, gamma, spectrum, components, min_rank, sparsity, recall, seed)
         unit = unit_vectors(vectors)
         items = Items.make(len(unit), groups=groups, ids=ids)
-        k_used = min(k, len(unit) - 1)
-        resources.check(*unit.shape, k=k_used, method=spectrum, memory=memory)
+        resources.check(*unit.shape, k=min(k, len(unit) - 1), method=spectrum, memory=memory)
         given = None
         if lists is not None:
             given = neighbors.check_lists(unit, *(lists if isinstance(lists, tuple) else (lists,)))
-        checkpoint = None
-        if workdir is not None:
-            asked: dict[str, Any] = {
-                "k": k,
-                "gamma": gamma,
-                "spectrum": repr(spectrum),
-                "components": components,
-                "min_rank": min_rank,
-            }
-            known = None if given is None else [fingerprint(given.ids), fingerprint(given.similarities)]
-            asked |= {"recall": recall, "seed": seed, "lists": known}
-            checkpoint = open_checkpoint(Path(workdir), unit, asked)
-        if given is not None:
-            found, measured, k_used = given, None, given.ids.shape[1]
-        else:
-            found, measured = _lists(unit, max(k_used, 1), recall, seed, progress, checkpoint)
-        vertex_graph = graph.build(found, gamma=gamma)
-        del found, given
-        run = Run(seed, progress, checkpoint)
-        basis = _decompose(vertex_graph, spectrum, components, min_rank, run, _earlier_basis(start, unit))
-        if basis is not None and sparsity is not None:
-            count = round((1 - sparsity) * basis.eigenvectors.nonzeros)
-            basis = sparsify(basis, vertex_graph.normalized, nonzeros=count)
+        made = recipe.make(
+            unit,
+            given=given,
+            earlier=None if start is None else start._basis_of_first(unit),
+            workdir=None if workdir is None else Path(workdir),
+            progress=progress,
+        )
         rank = None if spectrum is None else spectrum.rank
         settings = Settings(
-            k, k_used, measured, gamma, repr(spectrum), rank, components, min_rank, pooling, sparsity, seed
+            k, made.k_used, made.recall, gamma, repr(spectrum), rank, components, min_rank, pooling, sparsity, seed
         )
-        return cls(unit, vertex_graph, basis, items, settings)._with_pooled()
+        return cls(unit, made.graph, made.spectrum, items, settings)._with_pooled()
 
     def search(
         self,
@@ -203,6 +202,12 @@ class Index:
             observed = self.observe(asked, neighbors=neighbors, cut=cut, region_sum=region_sum)
             _warn_of_blind_queries(observed)
 
+        few = len(asked) <= _FEW_QUERIES and k <= _FEW_HITS and allowed is None
+        if few and observed is not None and self._has_candidates(solver):
+            found = [self._quick(observed[[q]], summed[q], k, filter, solver, mixed) for q in range(len(asked))]
+            if all(len(places) == min(k, len(self)) for places, _ in found):
+                ids, scores = (np.stack(parts) for parts in zip(*found, strict=True))
+                return Hits(self.items.ids[ids], scores, queries=asked.numbers)
         answers: list[Hits] = []
         step = max(1, _SCORE_NUMBERS // max(self.graph.n_vertices, len(self.items)))
         for start in range(0, len(asked), step):
@@ -300,8 +305,66 @@ class Index:
         rows = self._psi(unit, neighbors, normalized=normalized)
         items = self.items.extend(Items.make(len(unit), groups=groups, ids=ids), default=ids is None and groups is None)
         stacked = rows if self.extension is None else sp.csr_array(sp.vstack([self.extension, rows]))
-        whole = replace(self, vectors=np.vstack([self.vectors, unit]), items=items, extension=stacked, pooled=None)
+        whole = replace(
+            self,
+            vectors=np.vstack([self.vectors, unit]),
+            items=items,
+            extension=stacked,
+            pooled=None,
+            second=None,  # they know nothing of the new items
+            rows=None,
+            settings=replace(self.settings, second=None, rows=None),
+        )
         return whole._with_pooled()
+
+    def accelerate(
+        self,
+        *,
+        first: str | None = "HNSW32",
+        second: str | None = "HNSW32,SQfp16",
+        recall: float = 0.98,
+        overlap: float = 0.99,
+        filter: Filter = _FILTER,
+    ) -> Index:
+        """An index whose searches take sublinear time: one query at a time is then answered approximately.
+
+        first, second: kinds of search over the vectors and over Ū, any faiss factory string; None for an exact scan.
+        recall: of the first search's 10 neighbours; overlap: of the 100 best of the second, both measured on 200
+        vectors of the collection to choose the effort; `settings` has what was reached. Batches of more than 16
+        queries, `where=` and other solvers than `Spectral` stay exact in the second search.
+        """
+        vertices = self.vectors[: self.graph.n_vertices]
+        rng = np.random.default_rng(self.settings.seed)
+        sample = np.sort(rng.choice(len(vertices), size=min(200, len(vertices)), replace=False))
+        one = two = None
+        if first is not None:
+            one = ann.build(vertices, first, queries=vertices[sample], k=min(10, len(vertices)), target=recall)
+        rows = None if self.spectrum is None else self.system.pooled_basis.dense
+        if second is not None and rows is not None and rows.shape[1]:
+            waves = sample_waves(self.system, filter, count=200, seed=self.settings.seed)
+            two = ann.build(rows, second, queries=waves, k=min(100, len(rows)), target=overlap)
+        settings = replace(self.settings, first=_structure(one), second=_structure(two))
+        return replace(self, first=one, second=two, settings=settings)
+
+    def precompute(
+        self,
+        *,
+        filter: Filter = _FILTER,
+        top: int = 500,
+        tolerance: float | None = None,
+        progress: Progress | None = None,
+    ) -> Index:
+        """An index that holds the `top` largest entries of every row of h(𝒲) for one h, for `solver=Precomputed()`.
+
+        tolerance: relative error of the rows, by iteration on the graph; None for the spectral answer. Time that of n
+        queries, memory 8 bytes an entry.
+        """
+        check_counts(top=top)
+        solver: Solver = _SOLVER if self.spectrum is not None else ChebyshevFilter()
+        if tolerance is not None:
+            solver = self._solver_within(tolerance, filter, _SOLVER)
+        rows = largest_entries(self.system, solver, filter, top=top, progress=progress)
+        return replace(self, rows=rows, settings=replace(self.settings, rows=repr(filter)))
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the index folder; it appears complete or not at all. `force` replaces an index that is there."""
@@ -312,7 +375,10 @@ class Index:
         """Open an index folder, memory-mapped; `verify` reads everything once and compares checksums."""
         manifest, arrays = storage.read(Path(path), verify=verify)
         try:
-            return cls._from_arrays(Settings(**manifest["settings"]), arrays)
+            settings = dict(manifest["settings"])
+            for name in ("first", "second"):
+                settings[name] = Structure(**settings[name]) if settings.get(name) else None
+            return cls._from_arrays(Settings(**settings), arrays)
         except (KeyError, TypeError, ValueError) as error:
             raise CorruptIndexError(f"{path} is damaged: {error}; build the index again") from error
 
@@ -334,13 +400,16 @@ class Index:
         return f"<Index of {len(self)} items, {len(self.vectors)} × {self.dimension} vectors, {rank}>"
 
     def memory(self) -> dict[str, int]:
-        """Bytes of each part: vectors (first search), graph (iterative solvers), basis (U) and pooled (Ū)."""
+        """Bytes of each part: vectors, graph (read by iterative solvers), basis (U), pooled (Ū), search structures."""
         matrix = self.graph.normalized
         return {
             "vectors": self.vectors.nbytes,
             "graph": matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes,
             "basis": 0 if self.spectrum is None else self.spectrum.eigenvectors.nbytes,
             "pooled": 0 if self.pooled is None else self.pooled.nbytes,
+            "first search": 0 if self.first is None else self.first.nbytes,
+            "second search": 0 if self.second is None else self.second.nbytes,
+            "rows": 0 if self.rows is None else sum(a.nbytes for a in pack_sparse("rows", self.rows).values()),
         }
 
     @cached_property
@@ -353,7 +422,9 @@ class Index:
     @cached_property
     def system(self) -> System:
         """What solvers work on: Σ reaches from the vertices of the graph to all items."""
-        return System(self.graph.normalized, self.spectrum, self._vertex_pooling, self.pooled)
+        return System(
+            self.graph.normalized, self.spectrum, self._vertex_pooling, self.pooled, self.rows, self.settings.rows
+        )
 
     @cached_property
     def _vertex_pooling(self) -> Sparse | None:
@@ -373,6 +444,15 @@ class Index:
         mean = np.divide(self.extension @ basis.row_norms, total, out=np.zeros_like(total), where=total > 0)
         return np.concatenate([basis.row_norms, mean]).astype(np.float32)
 
+    def _basis_of_first(self, vectors: NDArray[np.float32]) -> Basis | None:
+        """U as the start of a build of these vectors, whose first rows should be those of this index."""
+        if self.dimension != vectors.shape[1] or self.graph.n_vertices > len(vectors):
+            raise InputError(
+                f"start has {self.graph.n_vertices:,} × {self.dimension} vectors, which cannot be the first rows of "
+                f"{len(vectors):,} × {vectors.shape[1]}; leave it out, or give the index that was built from them"
+            )
+        return None if self.spectrum is None else self.spectrum.eigenvectors
+
     def _solver_within(self, tolerance: float, filter: Filter, solver: Solver | Euclidean) -> Solver:
         """The solver that reaches a relative error: the basis and as many steps on the graph as that takes."""
         if solver != _SOLVER:
@@ -391,7 +471,35 @@ class Index:
         norms = None if blend.everywhere else self.row_norms
         return blend_scores(scores, summed, self.vectors, self.item_pooling, norms, blend=blend, filter=filter)
 
+    def _has_candidates(self, solver: Solver | Euclidean) -> bool:
+        return isinstance(solver, Precomputed) or (self.second is not None and isinstance(solver, Spectral))
+
+    def _quick(
+        self, observed: Sparse, query: Array, k: int, filter: Filter, solver: Any, blend: Blend | None
+    ) -> tuple[NDArray[np.int64], Array]:
+        """The k best items for one query, from candidates. observed: CSR (1, n), query: (d,) -> (k,), (k,)"""
+        if isinstance(solver, Precomputed):
+            reached = observed @ require_rows(self.system, filter)
+            reached.sort_indices()
+            places, scores = reached.indices.astype(np.int64), reached.data
+        else:
+            rows_of_basis: Any = self.second
+            places, scores = candidate_scores(
+                self.system, rows_of_basis, observed, filter, solver, count=max(2 * k, 100)
+            )
+        if blend is not None:
+            rows, pooling = places, None
+            if self.item_pooling is not None:
+                pooling = sp.csr_array(self.item_pooling[places])
+                rows = np.unique(pooling.indices)
+                pooling = sp.csr_array(pooling[:, rows])
+            norms = None if blend.everywhere else self.row_norms
+            scores = blend_candidates(scores, query, self.vectors, rows, pooling, norms, blend=blend, filter=filter)
+        return best(places, scores, k)
+
     def _lists(self, regions: NDArray[np.float32], count: int) -> Any:
+        if self.first is not None:
+            return self.first.search(regions, min(count, self.graph.n_vertices))
         vertices = self.vectors[: self.graph.n_vertices]
         return neighbors.nearest(regions, vertices, k=min(count, len(vertices)))
 
@@ -418,6 +526,11 @@ class Index:
             arrays |= pack_spectrum(self.spectrum)
         if self.pooled is not None:
             arrays |= {"pooled": self.pooled.dense, **pack_sparse("pooled_sparse", self.pooled.sparse)}
+        for name, found in (("first", self.first), ("second", self.second)):
+            if found is not None:
+                arrays[name] = found.pack()
+        if self.rows is not None:
+            arrays |= pack_sparse("rows", self.rows)
         return arrays
 
     @classmethod
@@ -441,63 +554,18 @@ class Index:
             settings=settings,
             extension=unpack_sparse("extension", arrays, (added, n)) if added else None,
             pooled=pooled,
+            first=_unpack_structure(settings.first, arrays, "first"),
+            second=_unpack_structure(settings.second, arrays, "second"),
+            rows=unpack_sparse("rows", arrays, (n, n_items)) if settings.rows else None,
         )
 
 
-def _lists(
-    vectors: NDArray[np.float32],
-    k: int,
-    recall: float | None,
-    seed: int,
-    progress: Progress | None,
-    checkpoint: Checkpoint | None,
-) -> tuple[Neighbors, float]:
-    saved = None if checkpoint is None else checkpoint.load("lists")
-    if saved is not None:
-        return Neighbors(saved["ids"], saved["similarities"]), float(saved["recall"][0])
-    found, measured = neighbors.build_lists(vectors, k=k, recall=recall, seed=seed, progress=progress)
-    if checkpoint is not None:
-        arrays: dict[str, Array] = {
-            "ids": found.ids,
-            "similarities": found.similarities,
-            "recall": np.array([measured]),
-        }
-        checkpoint.save("lists", arrays)
-    return found, measured
+def _structure(found: Ann | None) -> Structure | None:
+    return None if found is None else Structure(found.kind, found.effort, found.recall)
 
 
-def _decompose(
-    vertex_graph: Graph, method: Method | None, components: str, min_rank: int, run: Run, earlier: Basis | None
-) -> Spectrum | None:
-    if method is None:
-        return None
-    if components == "blocks":
-        return blocks.decompose_blocks(vertex_graph, method, run, min_rank=min_rank, earlier=earlier)
-    decompose = blocks.decompose_giant if components == "giant" else blocks.decompose_whole
-    return decompose(vertex_graph, method, run, earlier=earlier)
-
-
-def _earlier_basis(start: Index | None, vectors: NDArray[np.float32]) -> Basis | None:
-    if start is None or start.spectrum is None:
-        return None
-    if start.dimension != vectors.shape[1] or start.graph.n_vertices > len(vectors):
-        raise InputError(
-            f"start has {start.graph.n_vertices:,} × {start.dimension} vectors, which cannot be the first rows of "
-            f"{len(vectors):,} × {vectors.shape[1]}; leave it out, or give the index that was built from them"
-        )
-    return start.spectrum.eigenvectors
-
-
-def _check_build(*, k: int, gamma: float, components: str, min_rank: int, sparsity: float | None, seed: int) -> None:
-    check_counts(k=k, min_rank=min_rank)
-    if not isinstance(seed, Integral) or seed < 0:
-        raise InputError(f"seed must be a whole number of at least 0, got {seed!r}")
-    if not isinstance(gamma, Real) or not (gamma > 0 and np.isfinite(gamma)):
-        raise InputError(f"gamma must be a number above 0 and finite, got {gamma!r}")
-    if components not in COMPONENTS:
-        raise InputError(f"components must be one of {', '.join(COMPONENTS)}, got '{components}'")
-    if sparsity is not None and not 0 <= sparsity < 1:
-        raise InputError(f"sparsity must be at least 0 and below 1 (the fraction dropped), got {sparsity}")
+def _unpack_structure(known: Structure | None, arrays: Mapping[str, Array], name: str) -> Ann | None:
+    return None if known is None else Ann.unpack(arrays[name], known.kind, known.effort, known.recall)
 
 
 def _warn_of_blind_queries(observed: Sparse) -> None:

@@ -95,6 +95,13 @@ def build(
     memory: Annotated[
         str | None, typer.Option(metavar="SIZE", help="At most, such as 20G; what the machine has by default.")
     ] = None,
+    fast: Annotated[
+        bool, typer.Option("--fast", help="Add approximate searches: one query then takes sublinear time.")
+    ] = False,
+    first: Annotated[str, typer.Option(metavar="KIND", help="--fast: over the vectors, as faiss names it.")] = "HNSW32",
+    second: Annotated[
+        str, typer.Option(metavar="KIND", help="--fast: over the basis, as faiss names it.")
+    ] = "HNSW32,SQfp16",
     force: Annotated[bool, typer.Option("--force", help="Replace an index that is there.")] = False,
 ) -> None:
     """Build an index: neighbour graph and Fourier basis, once, offline.
@@ -128,6 +135,9 @@ def build(
             memory=None if memory is None else parse_size(memory),
             progress=progress,
         )
+    if fast:
+        with err.status("making the approximate searches"):
+            index = index.accelerate(first=first, second=second)
     index.save(output, force=force)
     rank_text = "no basis" if index.spectrum is None else f"rank {index.spectrum.rank:,}"
     print(f"{output}: {len(index):,} items, {rank_text}, {time.perf_counter() - began:.1f} s")
@@ -221,6 +231,61 @@ def search(
 
 
 @app.command()
+@o.with_search_options
+def similar(
+    index: o.IndexPath,
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Items of the index.")],
+    k: Annotated[int, typer.Option("-k", help="Hits per item.")] = 10,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="F", help="Write hits to .npz, .json or .csv.")
+    ] = None,
+    *,
+    chosen: dict[str, Any],
+) -> None:
+    """More like these: items of the index are the queries; each is left out of its own hits.
+
+    \b
+    longwave similar photos.longwave 17 42
+    longwave similar photos.longwave beach-3.jpg -k 20
+    """
+    for name in ("query_groups", "weights"):
+        if chosen.pop(name) is not None:
+            raise InputError(f"similar takes its queries from the index; leave out --{name.replace('_', '-')}")
+    results.check_output(output)
+    opened = Index.load(index)
+    hits = opened.search_by_id(o.ids_from(ids, opened.ids), k, **chosen)
+    if output is None:
+        results.print_hits(hits)
+    else:
+        results.write_hits(hits, output)
+        print(f"{output}: {len(hits):,} items × {hits.ids.shape[1]} hits")
+
+
+@app.command()
+def explain(
+    index: o.IndexPath,
+    queries: o.Queries,
+    item: Annotated[str, typer.Argument(metavar="ID", help="The item to explain.")],
+    row: Annotated[int, typer.Option(help="Which row of QUERIES.")] = 0,
+    filter: o.FilterText = "lowpass:0.99",
+    neighbors: o.NeighborsOption = 10,
+) -> None:
+    """Why an item was found: what each neighbour of the query contributes, and the way through the graph.
+
+    \b
+    longwave explain photos.longwave queries.npy 4711 --row 3
+    """
+    from longwave import filters
+
+    opened = Index.load(index)
+    vectors = o.vectors_from(queries)
+    if not 0 <= row < len(vectors):
+        raise InputError(f"--row must be from 0 to {len(vectors) - 1}, got {row}")
+    (name,) = o.ids_from([item], opened.ids)
+    print(opened.explain(vectors[row], name, filter=filters.parse(filter), neighbors=neighbors))
+
+
+@app.command()
 def info(
     index: o.IndexPath,
     filter: o.FilterText = "lowpass:0.99",
@@ -287,6 +352,15 @@ def describe(index: Index, h: Filter) -> dict[str, str]:
             lines["truncation"] += f"; {settings['sparsity']:.0%} of the entries were dropped, see the residuals"
         if (s.kinds == COPIED).any():
             lines["truncation"] += "; outside of the giant component y is copied"
+    for name in ("first", "second"):
+        if settings[name]:
+            kept = index.settings.first if name == "first" else index.settings.second
+            assert kept is not None
+            lines[f"{name} search"] = (
+                f"approximate: {kept.kind}, effort {kept.effort}, recall {kept.recall:.3f} measured"
+            )
+    if settings["rows"]:
+        lines["rows"] = f"precomputed for {settings['rows']}"
     lines["memory"] = ", ".join(f"{part} {show(n)}" for part, n in index.memory().items() if n)
     return lines
 

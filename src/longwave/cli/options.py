@@ -8,13 +8,14 @@ from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from longwave import filters
 from longwave.datasets.files import read_labels, read_vectors, split_name
-from longwave.errors import InputError
+from longwave.errors import FileError, InputError
 from longwave.ranking import Blend, Euclidean
-from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, RandomWalk, Solver, Spectral
+from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Precomputed, RandomWalk, Solver, Spectral
 from longwave.spectrum import Chebyshev, Exact, Lanczos, Method, Simultaneous
 from longwave.types import Array
 
@@ -38,14 +39,23 @@ QueryGroups = Annotated[
     str | None,
     typer.Option(metavar="F", help="The query, 0, 1, 2, ..., of each row: for queries of several regions."),
 ]
-SolverText = Annotated[str, typer.Option("--solver", help="spectral, hybrid, cg, walk, chebyshev or euclidean.")]
+Weights = Annotated[
+    str | None,
+    typer.Option(metavar="F", help="Weight of each query row in its query, below 0 for what is not wanted."),
+]
+Where = Annotated[
+    str | None, typer.Option(metavar="F", help=f"Only these items: ids, or a mask of true and false ({LABELS}).")
+]
+SolverText = Annotated[
+    str, typer.Option("--solver", help="spectral, hybrid, cg, walk, chebyshev, precomputed or euclidean.")
+]
 Complement = Annotated[
     bool,
     typer.Option(help="Spectral: count discarded eigenvalues as 0. --no-complement is the printed formula."),
 ]
 Tolerance = Annotated[
     float | None,
-    typer.Option(help="hybrid, cg, chebyshev: relative error to reach (1e-3, 1e-6, 1e-6 by default)."),
+    typer.Option(help="Relative error to reach, in steps on the graph; spectral then becomes hybrid."),
 ]
 Steps = Annotated[int | None, typer.Option(help="walk: steps (100 by default). cg, hybrid, chebyshev: at most.")]
 BlendWeight = Annotated[
@@ -75,6 +85,36 @@ def read_label_file(text: str) -> Array:
 def labels_from(text: str | None) -> Array | None:
     """As `read_label_file`; None stays None."""
     return None if text is None else read_label_file(text)
+
+
+def numbers_from(text: str) -> Array:
+    """A flat list of numbers: .npy, or text with one per line."""
+    path = Path(text)
+    try:
+        array = np.load(path, allow_pickle=False) if path.suffix == ".npy" else np.loadtxt(path, ndmin=1)
+    except (OSError, ValueError) as error:
+        raise FileError(f"cannot read numbers from {text}: {error}") from error
+    return np.ravel(array)
+
+
+def ids_from(texts: list[str], known: Array) -> list[Any]:
+    """Ids as the index has them: whole numbers where its ids are."""
+    if known.dtype.kind == "U":
+        return list(texts)
+    wrong = [text for text in texts if not text.removeprefix("-").isdigit()]
+    if wrong:
+        raise InputError(f"ids of this index are whole numbers, got '{wrong[0]}'")
+    return [int(text) for text in texts]
+
+
+def where_from(text: str) -> Array:
+    """Ids, or a mask where the file holds true and false."""
+    path, name = split_name(text)
+    if path.suffix == ".npy":
+        array: Array = np.load(path, allow_pickle=False, mmap_mode="r") if path.is_file() else read_label_file(text)
+        if array.dtype == bool:
+            return np.asarray(array)
+    return read_labels(path, name=name)
 
 
 def lists_from(text: str) -> Array | tuple[Array, Array]:
@@ -122,6 +162,7 @@ def solver_from(text: str, *, complement: bool, tolerance: float | None, steps: 
         "cg": (ConjugateGradient, "tolerance", "iterations"),
         "walk": (RandomWalk, None, "steps"),
         "chebyshev": (ChebyshevFilter, "tolerance", "max_degree"),
+        "precomputed": (Precomputed, None, None),
         "euclidean": (Euclidean, None, None),
     }
     if text not in makers:
@@ -142,6 +183,8 @@ def search_options(
     neighbors: NeighborsOption = 10,
     cut: CutOption = None,
     query_groups: QueryGroups = None,
+    weights: Weights = None,
+    where: Where = None,
     solver: SolverText = "spectral",
     complement: Complement = True,
     tolerance: Tolerance = None,
@@ -157,12 +200,16 @@ def search_options(
         raise InputError(f"{query_groups} must hold whole numbers: the query of each row")
     if blend is None and (blend_everywhere or blend_scale != "peak"):
         raise InputError("--blend-everywhere and --blend-scale need --blend W")
+    automatic = solver == "spectral" and complement
     return {
         "filter": filters.parse(filter),
         "neighbors": neighbors,
         "cut": cut,
         "query_groups": groups,
-        "solver": solver_from(solver, complement=complement, tolerance=tolerance, steps=steps),
+        "weights": None if weights is None else numbers_from(weights),
+        "where": None if where is None else where_from(where),
+        "tolerance": tolerance if automatic else None,
+        "solver": solver_from(solver, complement=complement, tolerance=None if automatic else tolerance, steps=steps),
         "blend": None if blend is None else Blend(blend, blend_scale, blend_everywhere),
         "region_sum": region_sum,
     }

@@ -19,13 +19,16 @@ class System:
     """The offline result: 𝒲, its spectrum, and the pooling Σ from vertices to items.
 
     normalized: CSR (n, n). spectrum: None if no basis was computed. pooling: CSR (N, n), None where every vertex is an
-    item. pooled: Ū = ΣU (N, r); U itself where there is no pooling.
+    item. pooled: Ū = ΣU (N, r); U itself where there is no pooling. rows: the largest entries of h(𝒲)Σᵀ for one h, CSR
+    (n, N), and the name of that filter, where they were computed.
     """
 
     normalized: Sparse
     spectrum: Spectrum | None
     pooling: Sparse | None = None
     pooled: Basis | None = None
+    rows: Sparse | None = None
+    rows_filter: str | None = None
 
     def require_spectrum(self, what: str) -> Spectrum:
         """The spectrum, or an error that says how to get one."""

@@ -1,0 +1,125 @@
+"""Inner-product search in sublinear time or less memory, by faiss: for the vectors, and for the rows of Ū.
+
+Any faiss factory string is a kind: "HNSW32" (a graph; fastest), "HNSW32,SQfp16" (the same in half of the memory),
+"IVF1024,Flat" (clusters), "SQfp16" and "SQ8" (a scan in 2 or 1 bytes a number), "PQ64" (64 bytes a vector).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longwave.errors import CorruptIndexError, InputError
+from longwave.types import Array, Neighbors
+
+# What HNSW and IVF may look at for one query, in steps: the first that reaches the wanted recall is kept.
+_EFFORTS = (16, 32, 64, 128, 256, 512, 1024)
+# Links are chosen from this many candidates when HNSW is built.
+_BUILD_EFFORT = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Ann:
+    """A faiss index over rows, and how hard it looks.
+
+    kind: its factory string. effort: efSearch or nprobe; 0 where there is nothing to choose. recall: measured when it
+    was built, of the answer that `target` asked for.
+    """
+
+    index: Any
+    kind: str
+    effort: int
+    recall: float
+
+    def search(self, queries: NDArray[np.float32], k: int) -> Neighbors:
+        """About the k rows of largest inner product with each query. (q, d) -> lists (q, k), −1 where there is none."""
+        parameters = _parameters(self.index, max(self.effort, k))
+        similarities, ids = self.index.search(np.ascontiguousarray(queries, dtype=np.float32), k, params=parameters)
+        return Neighbors(ids, np.where(ids >= 0, similarities, -np.inf).astype(np.float32))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes it takes, about: codes and links."""
+        import faiss
+
+        inner: Any = faiss.downcast_index(self.index)
+        codes: Any = faiss.downcast_index(inner.storage) if hasattr(inner, "storage") else inner
+        links = 4 * inner.hnsw.neighbors.size() if hasattr(inner, "hnsw") else 0
+        return int(getattr(codes, "code_size", 0) * inner.ntotal + links)
+
+    def pack(self) -> Array:
+        """One array of bytes, for the index folder."""
+        import faiss
+
+        return np.asarray(faiss.serialize_index(self.index))
+
+    @classmethod
+    def unpack(cls, packed: Array, kind: str, effort: int, recall: float) -> Ann:
+        """From `pack`."""
+        import faiss
+
+        try:
+            return cls(faiss.deserialize_index(np.ascontiguousarray(packed)), kind, effort, recall)
+        except RuntimeError as error:
+            raise CorruptIndexError(f"the search structure '{kind}' is damaged; build the index again") from error
+
+
+def build(
+    rows: NDArray[np.float32],
+    kind: str,
+    *,
+    queries: NDArray[np.float32],
+    k: int,
+    target: float,
+    found: Callable[[Neighbors], Neighbors] = lambda lists: lists,
+) -> Ann:
+    """Index rows (n, d) and choose the effort: the least that finds `target` of the true k of the sample queries.
+
+    found: what is made of the lists before they are judged, such as exact scores for some candidates.
+    """
+    import faiss
+
+    try:
+        index = faiss.index_factory(rows.shape[1], kind, faiss.METRIC_INNER_PRODUCT)
+    except RuntimeError as error:
+        raise InputError(f"'{kind}' is not a kind of search that faiss knows; try HNSW32, SQfp16 or PQ64") from error
+    inner = faiss.downcast_index(index)
+    if hasattr(inner, "hnsw"):
+        inner.hnsw.efConstruction = _BUILD_EFFORT
+    rows = np.ascontiguousarray(rows, dtype=np.float32)
+    index.train(rows)
+    index.add(rows)
+    efforts = [0] if _parameters(index, 1) is None else [e for e in _EFFORTS if e >= k or e == _EFFORTS[-1]]
+    truth = _exact(rows, queries, k)
+    ann = Ann(index, kind, 0, 0.0)
+    for effort in efforts:
+        trial = Ann(index, kind, effort, 0.0)
+        lists = found(trial.search(queries, k))
+        hit = [len(np.intersect1d(a, b)) for a, b in zip(lists.ids, truth.ids, strict=True)]
+        ann = Ann(index, kind, effort, float(np.mean(hit) / k))
+        if ann.recall >= target:
+            break
+    return ann
+
+
+def _exact(rows: NDArray[np.float32], queries: NDArray[np.float32], k: int) -> Neighbors:
+    from longwave.neighbors.exact import nearest
+
+    return nearest(queries, rows, k=k)
+
+
+def _parameters(index: Any, effort: int) -> Any:
+    """The effort as faiss takes it with one call, so that threads do not disturb each other; None if there is none."""
+    import faiss
+
+    library: Any = faiss
+    inner = library.downcast_index(index)
+    if hasattr(inner, "hnsw"):
+        return library.SearchParametersHNSW(efSearch=effort)
+    if hasattr(inner, "nprobe"):
+        return library.SearchParametersIVF(nprobe=min(effort, inner.nlist))
+    return None

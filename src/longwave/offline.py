@@ -1,0 +1,109 @@
+"""The offline stage: vectors to graph to basis, with a checkpoint after each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longwave import components as blocks
+from longwave import graph, neighbors
+from longwave.basis import Basis
+from longwave.checkpoint import Checkpoint, fingerprint, open_checkpoint
+from longwave.checks import check_counts, check_value
+from longwave.errors import InputError
+from longwave.spectrum import Method, sparsify
+from longwave.spectrum.method import Run
+from longwave.types import Array, Graph, Neighbors, Progress, Spectrum
+
+COMPONENTS = ("blocks", "giant", "whole")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a graph and its basis are made. The parameters are those of `Index.build`; making one checks them."""
+
+    k: int
+    gamma: float
+    spectrum: Method | None
+    components: str
+    min_rank: int
+    sparsity: float | None
+    recall: float | None
+    seed: int
+
+    def __post_init__(self) -> None:
+        check_counts(k=self.k, min_rank=self.min_rank)
+        if self.spectrum is not None:
+            check_value(self.spectrum, "spectrum", "a value such as Chebyshev(rank=1000), or None")
+        if not isinstance(self.seed, Integral) or self.seed < 0:
+            raise InputError(f"seed must be a whole number of at least 0, got {self.seed!r}")
+        if not isinstance(self.gamma, Real) or not (self.gamma > 0 and np.isfinite(self.gamma)):
+            raise InputError(f"gamma must be a number above 0 and finite, got {self.gamma!r}")
+        if self.components not in COMPONENTS:
+            raise InputError(f"components must be one of {', '.join(COMPONENTS)}, got '{self.components}'")
+        if self.sparsity is not None and not 0 <= self.sparsity < 1:
+            raise InputError(f"sparsity must be at least 0 and below 1 (the fraction dropped), got {self.sparsity}")
+
+    def make(
+        self,
+        unit: NDArray[np.float32],
+        *,
+        given: Neighbors | None = None,
+        earlier: Basis | None = None,
+        workdir: Path | None = None,
+        progress: Progress | None = None,
+    ) -> Product:
+        """Lists, graph and basis of unit vectors (n, d). given: lists from elsewhere; earlier: a warm start."""
+        checkpoint = None if workdir is None else self._checkpoint(workdir, unit, given)
+        measured = None
+        if given is None:
+            given, measured = self._lists(unit, progress, checkpoint)
+        k_used = given.ids.shape[1] if len(unit) > 1 else 0
+        vertex_graph = graph.build(given, gamma=self.gamma)
+        del given
+        basis = self._decompose(vertex_graph, Run(self.seed, progress, checkpoint), earlier)
+        if basis is not None and self.sparsity is not None:
+            count = round((1 - self.sparsity) * basis.eigenvectors.nonzeros)
+            basis = sparsify(basis, vertex_graph.normalized, nonzeros=count)
+        return Product(vertex_graph, basis, k_used, measured)
+
+    def _checkpoint(self, folder: Path, unit: NDArray[np.float32], given: Neighbors | None) -> Checkpoint:
+        """What is finished in the folder, if it is that of the same data and recipe."""
+        key = {name: getattr(self, name) for name in ("k", "gamma", "components", "min_rank", "recall", "seed")}
+        lists = None if given is None else [fingerprint(given.ids), fingerprint(given.similarities)]
+        return open_checkpoint(folder, unit, {**key, "spectrum": repr(self.spectrum), "lists": lists})
+
+    def _lists(
+        self, unit: NDArray[np.float32], progress: Progress | None, checkpoint: Checkpoint | None
+    ) -> tuple[Neighbors, float]:
+        saved = None if checkpoint is None else checkpoint.load("lists")
+        if saved is not None:
+            return Neighbors(saved["ids"], saved["similarities"]), float(saved["recall"][0])
+        k = max(1, min(self.k, len(unit) - 1))
+        found, measured = neighbors.build_lists(unit, k=k, recall=self.recall, seed=self.seed, progress=progress)
+        if checkpoint is not None:
+            arrays: dict[str, Array] = {"ids": found.ids, "similarities": found.similarities}
+            checkpoint.save("lists", {**arrays, "recall": np.array([measured])})
+        return found, measured
+
+    def _decompose(self, vertex_graph: Graph, run: Run, earlier: Basis | None) -> Spectrum | None:
+        if self.spectrum is None:
+            return None
+        if self.components == "blocks":
+            return blocks.decompose_blocks(vertex_graph, self.spectrum, run, min_rank=self.min_rank, earlier=earlier)
+        decompose = blocks.decompose_giant if self.components == "giant" else blocks.decompose_whole
+        return decompose(vertex_graph, self.spectrum, run, earlier=earlier)
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """What a recipe gives. k_used: neighbours in the lists; recall: of the lists, None where they were given."""
+
+    graph: Graph
+    spectrum: Spectrum | None
+    k_used: int
+    recall: float | None

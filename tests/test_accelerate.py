@@ -1,0 +1,146 @@
+"""Approximate searches: nearly the exact answer, saved and loaded, never where exactness was promised."""
+
+import numpy as np
+import pytest
+
+import longwave as lw
+from longwave.errors import CorruptIndexError, InputError
+
+
+@pytest.fixture(scope="module")
+def exact(digits_split):
+    return lw.Index.build(digits_split[0], k=20, spectrum=lw.Chebyshev(60))
+
+
+@pytest.fixture(scope="module")
+def regional(digits_split):
+    groups = np.random.default_rng(0).permutation(np.repeat(np.arange(500), 3))
+    return lw.Index.build(digits_split[0][:1500], k=20, groups=groups, spectrum=lw.Chebyshev(60))
+
+
+@pytest.fixture(scope="module")
+def queries(digits_split):
+    return digits_split[2][:60]
+
+
+def overlap(one, two):
+    return np.mean([len(set(a) & set(b)) / len(a) for a, b in zip(one.tolist(), two.tolist(), strict=True)])
+
+
+def one_by_one(index, queries, k, **options):
+    return np.vstack([index.search(query, k, **options).ids for query in queries])
+
+
+@pytest.mark.parametrize("second", ["HNSW32", "HNSW32,SQfp16", "IVF20,Flat", "SQ8", "SQfp16", None])
+def test_candidates_give_the_spectral_answer(exact, queries, second):
+    quick = exact.accelerate(first="HNSW16", second=second)
+    want = exact.search(queries, 50)
+    got = one_by_one(quick, queries, 50)
+    assert overlap(got, want.ids) > 0.97
+    for filter in (lw.LowPass(0.8), lw.Heat(5.0)):  # any h: nothing is rebuilt
+        assert (
+            overlap(one_by_one(quick, queries, 50, filter=filter), exact.search(queries, 50, filter=filter).ids) > 0.97
+        )
+
+
+def test_scores_of_candidates_are_exact(exact, queries):
+    quick = exact.accelerate(first=None)
+    want = exact.search(queries[:10], len(exact))
+    got = quick.search(queries[:10], 30)
+    for q in range(10):
+        dense = dict(zip(want.ids[q].tolist(), want.scores[q], strict=True))
+        np.testing.assert_allclose(got.scores[q], [dense[i] for i in got.ids[q].tolist()], rtol=1e-4, atol=1e-6)
+        assert np.all(np.diff(got.scores[q]) <= 0)
+
+
+@pytest.mark.parametrize("options", [{}, {"blend": 0.5}, {"blend": lw.Blend(1.0, everywhere=True)}], ids=str)
+def test_regions_and_blends(regional, queries, options):
+    quick = regional.accelerate(first=None)
+    got = quick.search(queries[:12], 20, **options)
+    want = regional.search(queries[:12], 20, **options)
+    assert overlap(got.ids, want.ids) > 0.95
+    if not options:
+        np.testing.assert_allclose(got.scores[:, 0], want.scores[:, 0], rtol=1e-4)
+
+
+def test_small_components_and_isolated_vertices(hard_vectors):
+    """Everything that breaks graphs: candidates must hold what lies outside of the giant component."""
+    index = lw.Index.build(hard_vectors[:-1], k=4, spectrum=lw.Exact(20))
+    quick = index.accelerate(first=None, second="HNSW8")
+    for row in range(len(index)):
+        want, got = (i.search(index.vectors[row], 3) for i in (index, quick))
+        np.testing.assert_allclose(got.scores, want.scores, rtol=1e-3, atol=1e-6)
+
+
+def test_where_batches_and_other_solvers_stay_exact(exact, queries):
+    quick = exact.accelerate(first=None, second="HNSW4")
+    mask = np.arange(len(exact)) % 3 == 0
+    np.testing.assert_array_equal(quick.search(queries[0], where=mask).ids, exact.search(queries[0], where=mask).ids)
+    np.testing.assert_array_equal(quick.search(queries).ids, exact.search(queries).ids)
+    np.testing.assert_array_equal(
+        quick.search(queries[0], solver=lw.Hybrid(1e-4)).ids, exact.search(queries[0], solver=lw.Hybrid(1e-4)).ids
+    )
+
+
+def test_saved_and_loaded(tmp_path, exact, queries):
+    quick = exact.accelerate(first="PQ16", second="HNSW16")
+    quick.save(tmp_path / "i")
+    again = lw.Index.load(tmp_path / "i")
+    assert again.settings == quick.settings
+    assert again.memory() == quick.memory()
+    np.testing.assert_array_equal(again.search(queries[0], 20).ids, quick.search(queries[0], 20).ids)
+    broken = np.load(tmp_path / "i" / "second.npy")
+    broken[:4] = 0
+    np.save(tmp_path / "i" / "second.npy", broken)
+    with pytest.raises(CorruptIndexError):
+        lw.Index.load(tmp_path / "i")
+
+
+def test_recall_is_measured_and_effort_chosen(exact):
+    low, high = (exact.accelerate(first="HNSW4", second=None, recall=recall) for recall in (0.5, 0.999))
+    assert low.settings.first.recall >= 0.5
+    assert high.settings.first.effort >= low.settings.first.effort
+    assert 0 < exact.accelerate(first="PQ4", second=None).settings.first.recall < 0.999
+    with pytest.raises(InputError, match="not a kind of search"):
+        exact.accelerate(first="FASTEST")
+
+
+def test_added_items_are_found(exact, queries):
+    """A search over the old rows knows nothing of new items: the second search is exact again."""
+    grown = exact.accelerate().extend(queries[:5])
+    assert grown.second is None
+    assert len(grown) == len(exact) + 5
+    assert set(range(len(exact), len(exact) + 5)) & set(grown.search(queries[0], 100).ids[0].tolist())
+
+
+def test_precomputed_rows_give_the_spectral_answer(tmp_path, exact, regional, queries):
+    for index in (exact, regional):
+        stored = index.precompute(filter=lw.LowPass(0.95), top=300)
+        want = index.search(queries, 30, filter=lw.LowPass(0.95))
+        got = stored.search(queries, 30, filter=lw.LowPass(0.95), solver=lw.Precomputed())
+        assert overlap(got.ids, want.ids) > 0.98
+        one = stored.search(queries[0], 30, filter=lw.LowPass(0.95), solver=lw.Precomputed())
+        np.testing.assert_array_equal(one.ids[0], got.ids[0])  # from candidates and from all items
+        np.testing.assert_allclose(one.scores[0], got.scores[0], rtol=1e-5)
+    stored.save(tmp_path / "i")
+    again = lw.Index.load(tmp_path / "i")
+    one = again.search(queries[0], 30, filter=lw.LowPass(0.95), solver=lw.Precomputed())
+    np.testing.assert_array_equal(one.ids[0], got.ids[0])
+    assert again.memory()["rows"] > 0
+
+
+def test_all_entries_are_the_exact_solve(exact, queries):
+    stored = exact.precompute(filter=lw.LowPass(0.9), top=len(exact), tolerance=1e-6)
+    want = exact.search(queries[:5], 50, filter=lw.LowPass(0.9), solver=lw.ConjugateGradient(1e-8))
+    got = stored.search(queries[:5], 50, filter=lw.LowPass(0.9), solver=lw.Precomputed())
+    np.testing.assert_allclose(got.scores, want.scores, rtol=1e-3)
+
+
+def test_rows_of_another_filter_are_refused(exact, queries):
+    with pytest.raises(InputError, match="make them with"):
+        exact.search(queries[0], solver=lw.Precomputed())
+    stored = exact.precompute(filter=lw.Heat(2.0), top=50)
+    with pytest.raises(InputError, match=r"those of Heat\(time=2.0\), not of LowPass"):
+        stored.search(queries[0], solver=lw.Precomputed())
+    with pytest.raises(InputError, match="those of Heat"):
+        stored.search(queries, solver=lw.Precomputed())
