@@ -83,7 +83,8 @@ def test_where_batches_and_other_solvers_stay_exact(exact, queries):
 
 
 def test_saved_and_loaded(tmp_path, exact, queries):
-    quick = exact.accelerate(first="PQ16", second="HNSW16")
+    with pytest.warns(lw.LongwaveWarning):
+        quick = exact.accelerate(first="PQ16", second="HNSW16")
     quick.save(tmp_path / "i")
     again = lw.Index.load(tmp_path / "i")
     assert again.settings == quick.settings
@@ -100,8 +101,22 @@ def test_recall_is_measured_and_effort_chosen(exact):
     low, high = (exact.accelerate(first="HNSW4", second=None, recall=recall) for recall in (0.5, 0.999))
     assert low.settings.first.recall >= 0.5
     assert high.settings.first.effort >= low.settings.first.effort
-    assert 0 < exact.accelerate(first="PQ4", second=None).settings.first.recall < 0.999
-    with pytest.raises(InputError, match="not a kind of search"):
+    with pytest.warns(lw.LongwaveWarning, match="not the 0.98 asked for"):
+        assert 0 < exact.accelerate(first="PQ4", second=None).settings.first.recall < 0.98
+    for kind, reason in (("PQ7", "divides the dimensions"), ("IVF5000,Flat", "training points|clusters")):
+        with pytest.raises(InputError, match=reason):
+            exact.accelerate(first=kind, second=None)
+    with pytest.raises(InputError, match="recall must be above 0 and at most 1, got 98"):
+        exact.accelerate(recall=98)
+    assert exact.accelerate(first="PCA32,IVF20,Flat", second=None, recall=0.5).settings.first.effort > 1
+
+
+def test_a_basis_without_a_dense_part_keeps_its_exact_second_search(digits_split, queries):
+    sparse = lw.Index.build(digits_split[0], k=20, spectrum=lw.Chebyshev(60), sparsity=0.5)
+    with pytest.warns(lw.LongwaveWarning, match="stays exact"):
+        quick = sparse.accelerate(first=None)
+    np.testing.assert_array_equal(quick.search(queries[0]).ids, sparse.search(queries[0]).ids)
+    with pytest.raises(InputError, match="cannot make a search of the kind 'FASTEST'"):
         exact.accelerate(first="FASTEST")
 
 
@@ -144,3 +159,23 @@ def test_rows_of_another_filter_are_refused(exact, queries):
         stored.search(queries[0], solver=lw.Precomputed())
     with pytest.raises(InputError, match="those of Heat"):
         stored.search(queries, solver=lw.Precomputed())
+
+
+def test_rows_know_their_filter_by_what_it_does(exact, queries):
+    stored = exact.precompute(filter=lambda values: np.exp(values), top=50)
+    stored.search(queries[0], filter=lambda values: np.exp(values), solver=lw.Precomputed())
+    with pytest.raises(InputError, match="the stored rows are those of"):
+        stored.search(queries[0], filter=lambda values: np.exp(2 * values), solver=lw.Precomputed())
+    heat = exact.precompute(filter=lw.Heat(10), top=50)
+    heat.search(queries[0], filter=lw.Heat(10.0), solver=lw.Precomputed())
+
+
+def test_precomputed_rows_with_examples_against(exact, queries):
+    """Items that no row reaches score 0, which is more than what is pushed below: one query and a batch agree."""
+    stored = exact.precompute(top=20)
+    options = {"weights": [1, -3], "query_groups": [0, 0], "solver": lw.Precomputed()}
+    one = stored.search(queries[:2], 200, **options)
+    many = stored.search(
+        np.vstack([queries[:2]] * 20), 200, **(options | {"weights": [1, -3] * 20, "query_groups": np.arange(40) // 2})
+    )
+    np.testing.assert_array_equal(one.scores[0], many.scores[0])

@@ -375,4 +375,28 @@ def test_a_fast_index(folder):
     assert "first search" in out
     assert "HNSW16, effort" in out
     code, _, err = run("build", "v.npy", "-o", "x.longwave", "--k", 20, "--fast", "--first", "nonsense", cwd=folder)
-    assert (code, "not a kind of search" in err) == (1, True)
+    assert (code, "cannot make a search of the kind" in err) == (1, True)
+
+
+def test_evaluate_takes_weights_and_refuses_where(folder):
+    np.save(folder / "w.npy", np.ones(200))
+    labels = ("--labels", "l.npy", "--query-labels", "ql.npy")
+    code, out, err = run("evaluate", "d.longwave", "q.npy", *labels, "--weights", "w.npy", cwd=folder)
+    assert code == 0, err
+    assert map_of(out) > 80
+    code, _, err = run("evaluate", "d.longwave", "q.npy", *labels, "--where", "l.npy", cwd=folder)
+    assert (code, "leave out --where" in err) == (1, True)
+
+
+def test_rows_for_one_filter(folder):
+    options = ("--k", 20, "--rank", 20, "--precompute", "lowpass:0.9")
+    code, _, err = run("build", "v.npy", "-o", "rows.longwave", *options, cwd=folder)
+    assert code == 0, err
+    code, _, err = run(
+        "search", "rows.longwave", "q.npy", "--solver", "precomputed", "--filter", "lowpass:0.9", cwd=folder
+    )
+    assert code == 0, err
+    code, _, err = run("search", "rows.longwave", "q.npy", "--solver", "precomputed", cwd=folder)
+    assert (code, "those of LowPass(alpha=0.9)" in err) == (1, True)
+    code, _, err = run("build", "v.npy", "-o", "y.longwave", "--first", "HNSW8", cwd=folder)
+    assert (code, "need --fast" in err) == (1, True)

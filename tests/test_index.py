@@ -463,5 +463,13 @@ def test_start_from_an_earlier_index(vectors, queries, monkeypatch):
     cold = lw.Index.build(vectors, **options)
     np.testing.assert_allclose(warm.spectrum.eigenvalues, cold.spectrum.eigenvalues, atol=1e-5)
     np.testing.assert_allclose(warm.search(queries).scores, cold.search(queries).scores, rtol=1e-3, atol=1e-6)
+    once = {"k": 20, "spectrum": lw.Chebyshev(40, tolerance=1e-9, max_rounds=1)}
+    with pytest.warns(lw.LongwaveWarning):
+        better, worse = (lw.Index.build(vectors, **once, start=start) for start in (earlier, None))
+    assert better.spectrum.residuals.mean() < 0.5 * worse.spectrum.residuals.mean()
+    wide = lw.Index.build(vectors[:-30], k=20, spectrum=lw.Chebyshev(100))
+    lw.Index.build(vectors, **options, start=wide)  # more columns than the block has
     with pytest.raises(InputError, match="cannot be the first rows"):
         lw.Index.build(vectors[:100], **options, start=earlier)
+    with pytest.raises(InputError, match="open one with"):
+        lw.Index.build(vectors, **options, start="earlier.longwave")

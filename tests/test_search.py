@@ -198,3 +198,46 @@ def test_no_way_leads_to_another_component():
 def test_explain_of_an_unknown_item(index, queries):
     with pytest.raises(InputError, match="no item with id -5"):
         index.explain(queries[0], -5)
+
+
+def test_more_like_this_within_a_subset(index, regional):
+    assert set(index.search_by_id(3, 2, where=[5, 9]).ids[0].tolist()) == {5, 9}
+    assert set(index.search_by_id(3, 2, where=[3, 5, 9]).ids[0].tolist()) == {5, 9}
+    with pytest.raises(InputError, match="where leaves 1 items besides 3 but k is 2"):
+        index.search_by_id(3, 2, where=[3, 5])
+    for empty in ([], np.array([], dtype=int)):
+        with pytest.raises(InputError, match="ids is empty"):
+            regional[0].search_by_id(empty)
+
+
+def test_more_like_a_zero_vector(digits_split):
+    vectors = digits_split[0][:100].copy()
+    vectors[7] = 0
+    with pytest.warns(lw.LongwaveWarning):
+        index = lw.Index.build(vectors, k=5, spectrum=lw.Exact(20))
+    with pytest.raises(InputError, match="item 7 is a zero vector"):
+        index.search_by_id([3, 7])
+
+
+def test_the_error_of_other_filters_is_relative_to_the_answer(index, queries):
+    exact = index.search(queries[:4], len(index), filter=lw.Heat(20.0), solver=lw.ChebyshevFilter(1e-10))
+    hits = index.search(queries[:4], len(index), filter=lw.Heat(20.0), tolerance=1e-2)
+    assert (hits.errors <= 1e-2).all()
+    for q in range(4):
+        one, two = (h.scores[q][np.argsort(h.ids[q])] for h in (hits, exact))
+        assert np.linalg.norm(one - two) <= 1e-2 * np.linalg.norm(two)
+
+
+def test_queries_that_are_not_a_matrix(index):
+    for on_error in ("raise", "skip"):
+        with pytest.raises(InputError):
+            index.search([[1.0, 2.0], [3.0]], on_error=on_error)
+    whole = np.zeros((2, 64), dtype=np.uint8)
+    whole[1] = 3
+    np.testing.assert_array_equal(index.search(whole, on_error="skip").queries, [1])
+
+
+def test_the_way_to_an_added_item_ends_at_it(index, queries):
+    grown = index.extend(queries[5:6])
+    why = grown.explain(queries[0], len(index))
+    assert why.path[-1] == len(index)

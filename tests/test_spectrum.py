@@ -403,3 +403,11 @@ def test_spread_rows_uses_the_room_of_dropped_columns():
     spread = blocks.spread_rows(tight, rows, 100)  # no room: a new array
     np.testing.assert_array_equal(spread[rows], tight)
     assert not np.shares_memory(spread, tight)
+
+
+@pytest.mark.usefixtures("no_dense_shortcut")
+def test_a_loose_tolerance_still_takes_one_round(knn_matrix):
+    spectrum = Chebyshev(30, tolerance=5.0)(knn_matrix)
+    u = spectrum.eigenvectors.dense
+    assert np.abs(u.T @ u - np.eye(30)).max() < 1e-4
+    assert np.isfinite(spectrum.residuals).all()

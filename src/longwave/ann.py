@@ -6,14 +6,14 @@ Any faiss factory string is a kind: "HNSW32" (a graph; fastest), "HNSW32,SQfp16"
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from longwave.errors import CorruptIndexError, InputError
+from longwave.errors import ConvergenceWarning, CorruptIndexError, InputError
 from longwave.types import Array, Neighbors
 
 # What HNSW and IVF may look at for one query, in steps: the first that reaches the wanted recall is kept.
@@ -46,7 +46,7 @@ class Ann:
         """Bytes it takes, about: codes and links."""
         import faiss
 
-        inner: Any = faiss.downcast_index(self.index)
+        inner = _inner(self.index)
         codes: Any = faiss.downcast_index(inner.storage) if hasattr(inner, "storage") else inner
         links = 4 * inner.hnsw.neighbors.size() if hasattr(inner, "hnsw") else 0
         return int(getattr(codes, "code_size", 0) * inner.ntotal + links)
@@ -75,34 +75,44 @@ def build(
     queries: NDArray[np.float32],
     k: int,
     target: float,
-    found: Callable[[Neighbors], Neighbors] = lambda lists: lists,
 ) -> Ann:
-    """Index rows (n, d) and choose the effort: the least that finds `target` of the true k of the sample queries.
-
-    found: what is made of the lists before they are judged, such as exact scores for some candidates.
-    """
+    """Index rows (n, d) and choose the effort: the least that finds `target` of the true k of the sample queries."""
     import faiss
 
+    if not len(queries):
+        raise InputError("there is nothing to measure the search with: the filter treats all eigenvalues alike")
+    rows = np.ascontiguousarray(rows, dtype=np.float32)
     try:
         index = faiss.index_factory(rows.shape[1], kind, faiss.METRIC_INNER_PRODUCT)
+        inner = _inner(index)
+        if hasattr(inner, "hnsw"):
+            inner.hnsw.efConstruction = _BUILD_EFFORT
+        index.train(rows)
+        index.add(rows)
     except RuntimeError as error:
-        raise InputError(f"'{kind}' is not a kind of search that faiss knows; try HNSW32, SQfp16 or PQ64") from error
-    inner = faiss.downcast_index(index)
-    if hasattr(inner, "hnsw"):
-        inner.hnsw.efConstruction = _BUILD_EFFORT
-    rows = np.ascontiguousarray(rows, dtype=np.float32)
-    index.train(rows)
-    index.add(rows)
+        reason = str(error).split(": ", 1)[-1].strip()
+        raise InputError(
+            f"faiss cannot make a search of the kind '{kind}' for {len(rows):,} × {rows.shape[1]} numbers ({reason}); "
+            "try HNSW32, SQfp16, or PQ with a number of bytes that divides the dimensions"
+        ) from error
     efforts = [0] if _parameters(index, 1) is None else [e for e in _EFFORTS if e >= k or e == _EFFORTS[-1]]
     truth = _exact(rows, queries, k)
     ann = Ann(index, kind, 0, 0.0)
     for effort in efforts:
         trial = Ann(index, kind, effort, 0.0)
-        lists = found(trial.search(queries, k))
-        hit = [len(np.intersect1d(a, b)) for a, b in zip(lists.ids, truth.ids, strict=True)]
-        ann = Ann(index, kind, effort, float(np.mean(hit) / k))
+        found = trial.search(queries, k).ids
+        products = np.einsum("qd,qkd->qk", queries, rows[np.maximum(found, 0)])
+        products[found < 0] = -np.inf
+        worst = truth.similarities[:, -1:]
+        hit = products >= worst - 1e-5 * np.abs(worst)  # one as good as the k-th true one counts: ties fall either way
+        ann = Ann(index, kind, effort, float(hit.mean()))
         if ann.recall >= target:
-            break
+            return ann
+    warnings.warn(
+        f"the search '{kind}' finds {ann.recall:.3f} of the best {k}, not the {target} asked for; try another kind",
+        ConvergenceWarning,
+        stacklevel=3,
+    )
     return ann
 
 
@@ -112,12 +122,23 @@ def _exact(rows: NDArray[np.float32], queries: NDArray[np.float32], k: int) -> N
     return nearest(queries, rows, k=k)
 
 
+def _inner(index: Any) -> Any:
+    """The index itself, behind a rotation of the vectors if there is one."""
+    import faiss
+
+    down: Any = faiss.downcast_index(index)
+    return faiss.downcast_index(down.index) if hasattr(down, "chain") else down
+
+
 def _parameters(index: Any, effort: int) -> Any:
     """The effort as faiss takes it with one call, so that threads do not disturb each other; None if there is none."""
     import faiss
 
     library: Any = faiss
-    inner = library.downcast_index(index)
+    inner = _inner(index)
+    if isinstance(index, library.IndexPreTransform):
+        own = _parameters(inner, effort)
+        return None if own is None else library.SearchParametersPreTransform(index_params=own)
     if hasattr(inner, "hnsw"):
         return library.SearchParametersHNSW(efSearch=effort)
     if hasattr(inner, "nprobe"):

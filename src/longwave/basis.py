@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,11 @@ class Basis:
         """Wrap an (n, r) sparse matrix."""
         csr = sp.csr_array(matrix, dtype=np.float32)
         return cls(np.zeros((csr.shape[0], 0), dtype=np.float32), csr)
+
+    @cached_property
+    def by_column(self) -> Any:
+        """The sparse part, CSC: what a search reads that touches few columns. Takes its memory a second time."""
+        return self.sparse.tocsc()
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -32,17 +32,19 @@ def candidate_scores(
     gains = (response(filter, spectrum.eigenvalues) - (at_zero if solver.complement else 0.0)).astype(np.float32)
     waves = y @ spectrum.eigenvectors.dense[vertices] * gains[:n_dense]  # h(Λ) Uᵀ y: (r,)
 
-    direct = direct_gains(spectrum, at_zero, complement=solver.complement)[vertices] * y
+    direct = direct_gains(spectrum.kinds[vertices], at_zero, complement=solver.complement) * y
     if system.pooling is None:
         own, own_scores = vertices, direct
     else:
-        passed = sp.csr_array((direct, vertices, [0, len(vertices)]), shape=observation.shape) @ system.pooling.T
+        passed = sp.csr_array((direct, vertices, [0, len(vertices)]), shape=observation.shape) @ system.items_of
         own, own_scores = passed.indices, passed.data
     small = np.zeros(0, dtype=np.float32)
     if pooled.sparse.nnz:
         small_waves = (y @ spectrum.eigenvectors.sparse[vertices]) * gains[n_dense:]
         if small_waves.any():
-            small = pooled.sparse @ small_waves  # (N,): of the small components that y touches
+            # Only the columns that y touches are read.
+            touched = np.flatnonzero(small_waves)
+            small = pooled.by_column[:, touched] @ small_waves[touched]  # (N,)
     parts = [own, np.flatnonzero(small)]
     if waves.any():
         found = rows.search(waves[None, :], count).ids[0]
@@ -94,7 +96,7 @@ def sample_waves(system: System, filter: Filter, *, count: int, seed: int) -> ND
     n = system.normalized.shape[0]
     sample = np.sort(np.random.default_rng(seed).choice(n, size=min(count, n), replace=False))
     y = sp.csr_array(system.normalized[sample]) + sp.csr_array(
-        (np.ones(len(sample)), (np.arange(len(sample)), sample)), shape=(len(sample), n)
+        (np.ones(len(sample), dtype=np.float32), (np.arange(len(sample)), sample)), shape=(len(sample), n)
     )
     n_dense = spectrum.eigenvectors.dense.shape[1]
     at_zero = float(response(filter, np.zeros(1))[0])

@@ -25,6 +25,9 @@ import numpy as np
 from longwave.errors import StorageError
 from longwave.types import Array
 
+# Of the arrays of a round; a folder of another one is not resumed.
+_LAYOUT = 2
+
 
 @dataclass(frozen=True)
 class Checkpoint:
@@ -99,7 +102,7 @@ def fingerprint(array: Array) -> list[int]:
 
 def open_checkpoint(folder: Path, vectors: Array, settings: Mapping[str, Any]) -> Checkpoint:
     """Open or create the folder; one that belongs to other data or settings is an error, nothing is overwritten."""
-    key = {"vectors": fingerprint(vectors), **settings}
+    key = {"layout": _LAYOUT, "vectors": fingerprint(vectors), **settings}
     file = folder / "key.json"
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -19,6 +19,7 @@ from longwave.spectrum import Exact, Method
 from longwave.spectrum.blocks import Block, narrow, spread_rows
 from longwave.spectrum.method import DEFAULT_RUN, Run, fix_signs
 from longwave.types import COPIED, IN_BASIS, ISOLATED, Array, Graph, Sparse, Spectrum
+from longwave.vectors import row_blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +137,8 @@ def _fill(block: Block, *, earlier: Basis, vertices: NDArray[np.int64]) -> int:
     known = np.flatnonzero(vertices < earlier.shape[0])
     sparse = sp.csc_array(earlier.sparse[vertices[known]])
     touched = np.flatnonzero(np.diff(sparse.indptr))
-    n_dense = earlier.dense.shape[1] if known.size and earlier.dense[vertices[known[:1]]].any() else 0
+    some = vertices[known[:: 1 + known.size // 1000]]
+    n_dense = earlier.dense.shape[1] if earlier.dense[some].any() else 0
     count: int = min(n_dense + len(touched), block.shape[1])
     block[:, :count] = 0
     for rows in np.array_split(known, 1 + known.size // 4096):
@@ -176,17 +178,10 @@ def _merge(blocks: list[_Block], kept: list[int], kinds: NDArray[np.uint8]) -> S
     dense = np.zeros((n, 0), dtype=np.float32)
     if giant:
         whole, count = blocks[giant[0]], kept[giant[0]]
+        blocks[giant[0]] = replace(whole, eigenvectors=dense)  # the block must not be held twice
         dense = spread_rows(narrow(whole.eigenvectors, count), whole.vertices, n)
-    sparse = [(blocks[i], kept[i]) for i in order[len(giant) :]]
-    starts = np.cumsum([0] + [count for _, count in sparse])
-    rows = [np.repeat(block.vertices, count) for block, count in sparse]
-    columns = [np.tile(np.arange(a, a + c), len(b.vertices)) for (b, c), a in zip(sparse, starts, strict=False)]
-    values = [block.eigenvectors[:, :count].ravel() for block, count in sparse]
-    small = sp.csr_array(
-        (_join(values, np.float32), (_join(rows, np.int64), _join(columns, np.int64))),
-        shape=(n, int(starts[-1])),
-    )
-    basis = Basis(dense, small)
+        del whole
+    basis = Basis(dense, _side_by_side([(blocks[i], kept[i]) for i in order[len(giant) :]], n))
     row_norms = basis.row_norms()
     row_norms[kinds == ISOLATED] = 1.0  # FSR.exact has η = 1, and the pair (0, e_i) is exact
 
@@ -200,6 +195,24 @@ def _merge(blocks: list[_Block], kept: list[int], kinds: NDArray[np.uint8]) -> S
         next_eigenvalue=max(known, default=None),
         kinds=kinds,
     )
+
+
+def _side_by_side(blocks: list[tuple[_Block, int]], n: int) -> Sparse:
+    """The kept columns of many blocks as one sparse matrix, (n, all columns); a row belongs to at most one block."""
+    lengths = np.zeros(n, dtype=np.int64)
+    for block, count in blocks:
+        lengths[block.vertices] = count
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    data = np.empty(ends[-1], dtype=np.float32)
+    indices = np.empty(ends[-1], dtype=np.int32)
+    first = 0
+    for block, count in blocks:
+        for part in row_blocks(len(block.vertices), count):
+            places = ends[block.vertices[part], None] + np.arange(count)
+            data[places] = block.eigenvectors[part, :count]
+            indices[places] = np.arange(first, first + count)
+        first += count
+    return sp.csr_array((data, indices, ends), shape=(n, first))
 
 
 def _join(parts: Sequence[Array], dtype: type) -> Array:

@@ -53,6 +53,8 @@ def explain(system: System, observation: Sparse, place: int, filter: Filter, ite
     way = strongest_path(system.normalized, vertices[y > 0], y[y > 0], pulse.indices)
     steps = item_of[way]
     path = items.ids[steps[np.concatenate([[True], np.diff(steps) != 0])]].tolist() if len(way) else []
+    if path and path[-1] != items.ids[place]:
+        path.append(items.ids[place].item())  # an item outside of the graph hangs on its neighbours in it
     return Explanation(
         float(contributions.sum()), items.ids[item_of[vertices[order]]], y[order], contributions[order], path
     )

@@ -49,5 +49,5 @@ def kernel(spectrum: Spectrum, first: Sparse, second: Sparse, filter: Filter) ->
     """κ̂(z₁, z₂) = ψ(z₁)ᵀ Φᵀ Φ ψ(z₂), eq. (12). first: (m₁, n), second: (m₂, n) -> (m₁, m₂)."""
     basis_part = embed(spectrum, first, filter) @ embed(spectrum, second, filter).T
     at_zero = float(response(filter, np.zeros(1))[0])
-    direct = direct_gains(spectrum, at_zero, complement=False)  # isolated and copied vertices
+    direct = direct_gains(spectrum.kinds, at_zero, complement=False)  # isolated and copied vertices
     return np.asarray(basis_part + (first.multiply(direct[None, :]) @ second.T).toarray())

@@ -123,6 +123,11 @@ def _check_alpha(alpha: float) -> None:
         raise InputError(f"alpha must be at least 0 and below 1, got {alpha}")
 
 
+def fingerprint(filter: Filter) -> Array:
+    """h at 129 points of [−1, 1]: what tells one filter from another, however it is written. (129,)"""
+    return response(filter, np.cos(np.linspace(0, np.pi, 129)))
+
+
 def response(filter: Filter, eigenvalues: Array) -> Array:
     """h(Λ), element by element, checked: a filter of the user's may return anything. (r,) -> (r,) float64."""
     values = np.asarray(filter(np.asarray(eigenvalues, dtype=np.float64)))

@@ -21,17 +21,18 @@ from longwave.candidates import best, blend_candidates, candidate_scores, sample
 from longwave.checks import check_counts, check_value
 from longwave.errors import CorruptIndexError, DataWarning, InputError
 from longwave.explanation import Explanation
-from longwave.filters import LowPass
+from longwave.filters import LowPass, fingerprint
 from longwave.items import Items
 from longwave.observation import Queries
 from longwave.offline import Recipe
 from longwave.pooling import check_pooling, pooling_matrix
 from longwave.ranking import Blend, Euclidean, best_of, blend_scores, euclidean_scores, without_self
+from longwave.resources import Work
 from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Precomputed, Solver, Spectral, System
 from longwave.solvers.precomputed import largest_entries, require_rows
 from longwave.spectrum import Chebyshev, Method
 from longwave.types import Array, Filter, Graph, Hits, Progress, Solution, Sparse, Spectrum
-from longwave.vectors import unit_queries, unit_vectors
+from longwave.vectors import check_vectors, unit_queries, unit_vectors
 
 _FILTER, _SOLVER, _SPECTRUM = LowPass(0.99), Spectral(), Chebyshev(rank=1000)  # frozen values: safe as defaults
 # Scores held at a time: 2^25 float64 are 256 MB, and a solver holds a handful of such arrays.
@@ -97,6 +98,7 @@ class Index:
     first: Ann | None = field(default=None, repr=False)
     second: Ann | None = field(default=None, repr=False)
     rows: Sparse | None = field(default=None, repr=False)
+    rows_filter: Array | None = field(default=None, repr=False)
 
     @classmethod
     def build(
@@ -117,7 +119,7 @@ class Index:
         seed: int = 0,
         start: Index | None = None,
         workdir: str | Path | None = None,
-        memory: int | None = None,
+        memory: int | str | None = None,
         progress: Progress | None = None,
     ) -> Index:
         """Build the graph and its basis: the offline stage.
@@ -130,15 +132,23 @@ class Index:
         as in the paper's experiments) or "whole". pooling: "gmp" or "sum". sparsity: fraction of the basis's entries to
         drop. recall: of the neighbour lists; None is exact but for large n, where it is 0.95. start: an earlier index
         of the same vectors but for those after its last row; `Chebyshev` begins with its basis, which saves time.
-        workdir: a folder for finished stages and rounds; after a crash the same call goes on from there. memory: bytes
-        that the build may take, what the machine has by default; `ResourceError` before the work if it takes more.
-        A k above n − 1 and a rank above n are clipped.
+        workdir: a folder for finished stages and rounds; after a crash the same call goes on from there. memory: bytes,
+        or text such as "20G", that the build may take, what the machine has by default; `ResourceError` before the work
+        if it takes more. A k above n − 1 and a rank above n are clipped.
         """
         check_pooling(pooling)
         recipe = Recipe(k, gamma, spectrum, components, min_rank, sparsity, recall, seed)
-        unit = unit_vectors(vectors)
-        items = Items.make(len(unit), groups=groups, ids=ids)
-        resources.check(*unit.shape, k=min(k, len(unit) - 1), method=spectrum, memory=memory)
+        if start is not None and not isinstance(start, Index):
+            raise InputError(f"start must be an Index, got {type(start).__name__}; open one with Index.load(path)")
+        array = check_vectors(vectors)
+        items = Items.make(len(array), groups=groups, ids=ids)
+        width = np.shape(lists[0] if isinstance(lists, tuple) else lists)[-1] if lists is not None else k
+        n_pooled = 0 if items.item_of is None else len(items)
+        n, dimension = array.shape
+        work = Work(n, dimension, min(width, n - 1), spectrum, n_pooled, sparsity is not None)
+        limit = None if memory is None else resources.parse_size(memory)
+        resources.check(work, limit)
+        unit = unit_vectors(array, checked=True)
         given = None
         if lists is not None:
             given = neighbors.check_lists(unit, *(lists if isinstance(lists, tuple) else (lists,)))
@@ -147,6 +157,7 @@ class Index:
             given=given,
             earlier=None if start is None else start._basis_of_first(unit),
             workdir=None if workdir is None else Path(workdir),
+            check=lambda sizes: resources.check(work, limit, component=int(sizes.max())),
             progress=progress,
         )
         rank = None if spectrum is None else spectrum.rank
@@ -203,9 +214,11 @@ class Index:
             _warn_of_blind_queries(observed)
 
         few = len(asked) <= _FEW_QUERIES and k <= _FEW_HITS and allowed is None
-        if few and observed is not None and self._has_candidates(solver):
+        if few and observed is not None and self._has_candidates(solver, mixed):
             found = [self._quick(observed[[q]], summed[q], k, filter, solver, mixed) for q in range(len(asked))]
-            if all(len(places) == min(k, len(self)) for places, _ in found):
+            enough = all(len(places) == min(k, len(self)) for places, _ in found)
+            # Items that no stored row reaches score 0, more than one that was pushed below.
+            if enough and not (isinstance(solver, Precomputed) and any(best[-1] <= 0 for _, best in found)):
                 ids, scores = (np.stack(parts) for parts in zip(*found, strict=True))
                 return Hits(self.items.ids[ids], scores, queries=asked.numbers)
         answers: list[Hits] = []
@@ -230,10 +243,23 @@ class Index:
         check_counts(k=k)
         places = self.items.places(ids)
         rows, groups = self.items.rows_of(places)
+        seen = self.vectors[rows].any(axis=1)  # a zero vector has no direction; the item may have others
+        missing = np.setdiff1d(np.arange(len(places)), groups[seen])
+        if missing.size:
+            raise InputError(f"item {self.items.ids[places[missing[0]]].item()!r} is a zero vector: nothing is like it")
+        rows, groups = rows[seen], groups[seen]
         taken = [name for name in ("query_groups", "weights", "on_error") if name in options]
         if taken:
             raise InputError(f"search_by_id takes its queries from the index; leave out {', '.join(taken)}")
-        if include_self:
+        whole = include_self
+        if options.get("where") is not None:
+            allowed = self.items.allowed(options["where"], k=k)
+            own = np.isin(places, allowed)
+            whole = whole or not own.any()
+            if len(allowed) == k and not whole:
+                name = self.items.ids[places[own][0]].item()
+                raise InputError(f"where leaves {k - 1} items besides {name!r} but k is {k}; lower k, or widen where")
+        if whole:
             return self.search(self.vectors[rows], k, query_groups=groups, **options)
         hits = self.search(self.vectors[rows], k + 1, query_groups=groups, **options)
         return without_self(hits, self.items.ids[places])
@@ -253,8 +279,8 @@ class Index:
         is the score of `search` with the same filter and neighbours.
         """
         check_counts(neighbors=neighbors)
-        rows = np.atleast_2d(np.asarray(query))
-        asked = Queries.make(rows, dimension=self.dimension, groups=np.zeros(len(rows), dtype=int), weights=weights)
+        asked = Queries.make(query, dimension=self.dimension, weights=weights)
+        asked = replace(asked, query_of=np.zeros_like(asked.query_of))  # all rows are one query
         place = int(self.items.places([item])[0])
         y = self.observe(asked, neighbors=neighbors)
         return explanation.explain(self.system, y, place, filter, self.items)
@@ -313,6 +339,7 @@ class Index:
             pooled=None,
             second=None,  # they know nothing of the new items
             rows=None,
+            rows_filter=None,
             settings=replace(self.settings, second=None, rows=None),
         )
         return whole._with_pooled()
@@ -330,17 +357,28 @@ class Index:
 
         first, second: kinds of search over the vectors and over Ū, any faiss factory string; None for an exact scan.
         recall: of the first search's 10 neighbours; overlap: of the 100 best of the second, both measured on 200
-        vectors of the collection to choose the effort; `settings` has what was reached. Batches of more than 16
-        queries, `where=` and other solvers than `Spectral` stay exact in the second search.
+        vectors of the collection to choose the effort; `settings` has what was reached, and a warning says if it is
+        less. Batches of more than 16 queries, `where=` and other solvers than `Spectral` stay exact in the second
+        search. `extend`, `embed` and `kernel` use the first search too.
         """
+        for name, value in (("recall", recall), ("overlap", overlap)):
+            if not 0 < value <= 1:
+                raise InputError(f"{name} must be above 0 and at most 1, got {value}")
         vertices = self.vectors[: self.graph.n_vertices]
         rng = np.random.default_rng(self.settings.seed)
         sample = np.sort(rng.choice(len(vertices), size=min(200, len(vertices)), replace=False))
         one = two = None
         if first is not None:
             one = ann.build(vertices, first, queries=vertices[sample], k=min(10, len(vertices)), target=recall)
-        rows = None if self.spectrum is None else self.system.pooled_basis.dense
-        if second is not None and rows is not None and rows.shape[1]:
+        rows = np.zeros((0, 0), dtype=np.float32) if self.spectrum is None else self.system.pooled_basis.dense
+        if second is not None and not rows.size:
+            warnings.warn(
+                "the second search stays exact: this basis has no dense part (no component holds half of the vectors, "
+                "it was made sparse, or there is none)",
+                DataWarning,
+                stacklevel=2,
+            )
+        elif second is not None:
             waves = sample_waves(self.system, filter, count=200, seed=self.settings.seed)
             two = ann.build(rows, second, queries=waves, k=min(100, len(rows)), target=overlap)
         settings = replace(self.settings, first=_structure(one), second=_structure(two))
@@ -364,7 +402,8 @@ class Index:
         if tolerance is not None:
             solver = self._solver_within(tolerance, filter, _SOLVER)
         rows = largest_entries(self.system, solver, filter, top=top, progress=progress)
-        return replace(self, rows=rows, settings=replace(self.settings, rows=repr(filter)))
+        settings = replace(self.settings, rows=repr(filter))
+        return replace(self, rows=rows, rows_filter=fingerprint(filter), settings=settings)
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the index folder; it appears complete or not at all. `force` replaces an index that is there."""
@@ -423,7 +462,13 @@ class Index:
     def system(self) -> System:
         """What solvers work on: Σ reaches from the vertices of the graph to all items."""
         return System(
-            self.graph.normalized, self.spectrum, self._vertex_pooling, self.pooled, self.rows, self.settings.rows
+            self.graph.normalized,
+            self.spectrum,
+            self._vertex_pooling,
+            self.pooled,
+            self.rows,
+            self.rows_filter,
+            self.settings.rows,
         )
 
     @cached_property
@@ -458,7 +503,7 @@ class Index:
         if solver != _SOLVER:
             raise InputError(f"tolerance chooses the solver; give it to the solver instead, or leave out {solver!r}")
         if not isinstance(filter, LowPass):
-            return ChebyshevFilter(tolerance=tolerance)
+            return ChebyshevFilter(tolerance=tolerance, relative=True)
         return ConjugateGradient(tolerance) if self.spectrum is None else Hybrid(tolerance)
 
     def _with_pooled(self) -> Index:
@@ -471,8 +516,10 @@ class Index:
         norms = None if blend.everywhere else self.row_norms
         return blend_scores(scores, summed, self.vectors, self.item_pooling, norms, blend=blend, filter=filter)
 
-    def _has_candidates(self, solver: Solver | Euclidean) -> bool:
-        return isinstance(solver, Precomputed) or (self.second is not None and isinstance(solver, Spectral))
+    def _has_candidates(self, solver: Solver | Euclidean, blend: Blend | None) -> bool:
+        if isinstance(solver, Precomputed):
+            return blend is None
+        return self.second is not None and isinstance(solver, Spectral)
 
     def _quick(
         self, observed: Sparse, query: Array, k: int, filter: Filter, solver: Any, blend: Blend | None
@@ -530,7 +577,7 @@ class Index:
             if found is not None:
                 arrays[name] = found.pack()
         if self.rows is not None:
-            arrays |= pack_sparse("rows", self.rows)
+            arrays |= {**pack_sparse("rows", self.rows), "rows_filter": np.asarray(self.rows_filter)}
         return arrays
 
     @classmethod
@@ -557,6 +604,7 @@ class Index:
             first=_unpack_structure(settings.first, arrays, "first"),
             second=_unpack_structure(settings.second, arrays, "second"),
             rows=unpack_sparse("rows", arrays, (n, n_items)) if settings.rows else None,
+            rows_filter=arrays["rows_filter"] if settings.rows else None,
         )
 
 
@@ -573,7 +621,8 @@ def _warn_of_blind_queries(observed: Sparse) -> None:
     if blind.size:
         warnings.warn(
             f"{blind.size} of {observed.shape[0]} queries (the first is {blind[0]}) have no positive similarity to any "
-            "vector: their scores are all 0 and their hits in no order; use solver=Euclidean() for them",
+            "vector, or examples that cancel: their scores are all 0 and their hits in no order; "
+            "use solver=Euclidean() for them",
             DataWarning,
             stacklevel=3,
         )

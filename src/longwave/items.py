@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,11 +47,14 @@ class Items:
 
     def places(self, ids: ArrayLike) -> NDArray[np.int64]:
         """The item number of each id; an unknown one is an error. (m,)"""
-        wanted = np.atleast_1d(_labels(np.atleast_1d(np.asarray(ids)), "ids"))
+        given = np.atleast_1d(np.asarray(ids))
+        if not given.size:
+            raise InputError("ids is empty; give at least one id of the index")
+        wanted = _labels(given, "ids")
         if (wanted.dtype.kind == "U") != (self.ids.dtype.kind == "U"):
             kinds = {"U": "strings", "i": "whole numbers"}
             raise InputError(f"ids of this index are {kinds[self.ids.dtype.kind]}, got {wanted[0].item()!r}")
-        order = np.argsort(self.ids, kind="stable")
+        order = self._order
         found = order[np.minimum(np.searchsorted(self.ids, wanted, sorter=order), len(order) - 1)]
         unknown = np.flatnonzero(self.ids[found] != wanted)
         if unknown.size:
@@ -60,14 +64,15 @@ class Items:
             )
         return found
 
+    @cached_property
+    def _order(self) -> NDArray[np.int64]:
+        return np.argsort(self.ids, kind="stable")
+
     def rows_of(self, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The vectors of some items, and which of the items each belongs to: 0 … len(places) − 1. (m,), (m,)"""
         if self.item_of is None:
             return places, np.arange(len(places))
-        order = np.argsort(self.item_of, kind="stable")
-        ends = np.cumsum(np.bincount(self.item_of, minlength=len(self)))
-        starts = np.concatenate([[0], ends[:-1]])
-        rows = [order[starts[place] : ends[place]] for place in places]
+        rows = [np.flatnonzero(self.item_of == place) for place in places]
         return np.concatenate(rows), np.repeat(np.arange(len(places)), [len(part) for part in rows])
 
     def allowed(self, where: ArrayLike, *, k: int) -> NDArray[np.int64]:

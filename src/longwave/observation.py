@@ -43,13 +43,11 @@ class Queries:
         """From what a user gives, checked. on_error: "skip" drops the queries that have a row without a direction."""
         if on_error not in ("raise", "skip"):
             raise InputError(f"on_error must be 'raise' or 'skip', got {on_error!r}")
-        rows = np.asarray(queries)
-        bad = np.zeros(0, dtype=np.int64)
-        if on_error == "skip" and rows.ndim == 2 and rows.dtype.kind == "f":
-            bad = np.flatnonzero(~np.isfinite(rows).all(axis=1) | ~rows.any(axis=1))
+        bad = _rows_without_direction(queries) if on_error == "skip" else np.zeros(0, dtype=np.int64)
         if not bad.size:
             regions = unit_queries(queries, dimension=dimension)
             return cls(regions, _query_numbers(groups, len(regions)), _query_weights(weights, len(regions)))
+        rows = np.asarray(queries)
         query_of, given = _query_numbers(groups, len(rows)), _query_weights(weights, len(rows))
         keep = ~np.isin(query_of, query_of[bad])
         if not keep.any():
@@ -110,6 +108,17 @@ def keep_largest(observation: Sparse, cut: int) -> Sparse:
         shape=observation.shape,
         dtype=np.float32,
     )
+
+
+def _rows_without_direction(queries: ArrayLike) -> NDArray[np.int64]:
+    """Rows that hold NaN or infinity, or nothing but zeros. What is not a plain matrix is left to the real check."""
+    try:
+        rows = np.asarray(queries)
+    except ValueError:
+        return np.zeros(0, dtype=np.int64)
+    if isinstance(queries, np.ma.MaskedArray) or rows.ndim != 2 or rows.dtype.kind not in "fiu":
+        return np.zeros(0, dtype=np.int64)
+    return np.flatnonzero(~np.isfinite(rows).all(axis=1) | ~rows.any(axis=1))
 
 
 def _query_numbers(query_groups: ArrayLike | None, n_regions: int) -> NDArray[np.int64]:

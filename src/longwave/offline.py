@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
@@ -55,9 +56,13 @@ class Recipe:
         given: Neighbors | None = None,
         earlier: Basis | None = None,
         workdir: Path | None = None,
+        check: Callable[[NDArray[np.int64]], None] = lambda sizes: None,
         progress: Progress | None = None,
     ) -> Product:
-        """Lists, graph and basis of unit vectors (n, d). given: lists from elsewhere; earlier: a warm start."""
+        """Lists, graph and basis of unit vectors (n, d).
+
+        given: lists from elsewhere. earlier: a warm start. check: told the sizes of the components before the basis.
+        """
         checkpoint = None if workdir is None else self._checkpoint(workdir, unit, given)
         measured = None
         if given is None:
@@ -65,6 +70,7 @@ class Recipe:
         k_used = given.ids.shape[1] if len(unit) > 1 else 0
         vertex_graph = graph.build(given, gamma=self.gamma)
         del given
+        check(vertex_graph.component_sizes)
         basis = self._decompose(vertex_graph, Run(self.seed, progress, checkpoint), earlier)
         if basis is not None and self.sparsity is not None:
             count = round((1 - self.sparsity) * basis.eigenvectors.nonzeros)

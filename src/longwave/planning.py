@@ -67,7 +67,7 @@ def advise(
 ) -> Advice:
     """Estimate energy, memory and time of each rank (§4.3, §7). memory: bytes the basis may take, None for any.
 
-    Time that of about 1,000 products with 𝒲; memory a few vectors of n.
+    Time that of about 1,000 products with 𝒲; memory about a hundred vectors of n.
     """
     sizes = graph.component_sizes
     shared = sizes > max(1, min_rank)
@@ -84,7 +84,10 @@ def advise(
     rows = [_row(rank, matrix, density, filter, rates) for rank in possible]
     fitting = [row for row in rows if memory is None or row.memory <= memory]
     if not fitting:
-        raise InputError(f"not even rank {rows[0].rank} fits into memory; allow more, or use --spectrum none")
+        raise InputError(
+            f"not even rank {rows[0].rank} fits: its basis takes {rows[0].memory:,} bytes and {memory:,} are left; "
+            "allow more memory, or build without a basis"
+        )
     enough = [row for row in fitting if row.error <= WANTED_ERROR]
     suggested, reason = fitting[-1], "the largest that fits"
     if enough:
@@ -98,7 +101,8 @@ def measured_rates(matrix: Sparse) -> tuple[float, float]:
     """Multiplications and additions per second of this machine, in sparse and in dense products."""
     from longwave import compiled
 
-    block = np.ones((matrix.shape[0], _COLUMNS), dtype=np.float32)
+    columns = _COLUMNS if matrix.shape[0] < 1_000_000 else _COLUMNS // 8
+    block = np.ones((matrix.shape[0], columns), dtype=np.float32)
     other = np.zeros_like(block)
     tall = np.ones((8192, 1024), dtype=np.float32)
     numbers: Any = [np.float32(x) for x in (1.0, 0.0, 0.0)]
@@ -110,7 +114,7 @@ def measured_rates(matrix: Sparse) -> tuple[float, float]:
     sparse()  # compiled, and memory touched
     gram(tall)
     dense = tall.shape[0] * tall.shape[1] ** 2
-    return 2 * matrix.nnz * _COLUMNS / _seconds(sparse), dense / _seconds(lambda: gram(tall))
+    return 2 * matrix.nnz * columns / _seconds(sparse), dense / _seconds(lambda: gram(tall))
 
 
 def _seconds(function: Callable[[], object]) -> float:

@@ -7,70 +7,87 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from longwave.errors import InputError, ResourceError
-from longwave.spectrum import Method
+from longwave.spectrum import Exact, Method
 
-_UNITS = {"": 1, "B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 # Bytes per entry of the lists while they become a graph: numbers, weights and two sparse matrices. Measured: 66.
 _GRAPH_ENTRY = 70
-# Tiles of products, compiled code, libraries.
-_OVERHEAD = 512 * 2**20
+# Two tiles of products.
+_TILE_ROWS = 4096
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Bytes at the peak of each stage, everything that is held at that time included."""
+class Work:
+    """What is to be built: n vectors of a dimension, k neighbours, a method, and what comes after the basis.
 
-    lists: int
-    graph: int
-    basis: int
+    items: rows of Ū where they are not the vectors themselves, else 0. sparse: whether the basis is made sparse.
+    """
 
-    @property
-    def peak(self) -> int:
-        """The largest of them."""
-        return max(self.lists, self.graph, self.basis)
+    n: int
+    dimension: int
+    k: int
+    method: Method | None
+    items: int = 0
+    sparse: bool = False
+
+    def peak(self, *, component: int | None = None) -> int:
+        """Bytes at the peak, as if the largest component had so many vertices (all, by default).
+
+        The vectors as the caller holds them are not counted.
+        """
+        vectors = 4 * self.n * self.dimension
+        lists = vectors + 12 * self.n * self.k + 8 * min(self.n, _TILE_ROWS) ** 2
+        graph = vectors + _GRAPH_ENTRY * self.n * self.k
+        basis = 0
+        if self.method is not None:
+            size = self.n if component is None else component
+            kept = 4 * self.n * min(size if self.method.rank is None else self.method.rank, size)
+            pooled = 4 * self.items * kept // (4 * self.n)
+            basis = (
+                vectors
+                + 2 * 8 * self.n * self.k
+                + max(self.method.memory(size), kept * (4 if self.sparse else 1) + pooled)
+            )
+        return max(lists, graph, basis)
 
 
-def plan(n: int, dimension: int, *, k: int, method: Method | None) -> Plan:
-    """What a build of n vectors takes at most: as if the graph were connected. The caller's own copy is not counted."""
-    vectors = 4 * n * dimension + _OVERHEAD
-    lists = 12 * n * k
-    matrix = 8 * n * k
-    return Plan(
-        lists=vectors + lists,
-        graph=vectors + _GRAPH_ENTRY * n * k,
-        basis=vectors + 2 * matrix + (0 if method is None else method.memory(n)),
-    )
+def check(work: Work, memory: int | None, *, component: int | None = None) -> None:
+    """Raise `ResourceError` if the work needs more than `memory` bytes (None: than the machine has), with what fits.
 
-
-def check(n: int, dimension: int, *, k: int, method: Method | None, memory: int | None) -> None:
-    """Raise `ResourceError` if a build needs more than `memory` bytes (None: than the machine has), with what fits."""
+    component: vertices of the largest component, once it is known. Before, `Exact` passes: it is meant for many small
+    components.
+    """
     limit = machine_memory() if memory is None else memory
-    needed = plan(n, dimension, k=k, method=method).peak
+    early = component is None and isinstance(work.method, Exact)
+    asked = replace(work, method=None) if early else work
+    needed = asked.peak(component=component)
     if limit is None or needed <= limit:
         return
     source = "this machine has" if memory is None else "memory= allows"
     message = f"the build needs up to {show(needed)} but {source} {show(limit)}"
-    fits = None if method is None else largest_rank(n, dimension, k=k, method=method, memory=limit)
+    fits = largest_rank(asked, limit, component=component)
+    bare = replace(work, method=None)
     if fits is not None:
-        remedy = f"rank {fits:,} fits (instead of {'all' if method is None else method.rank or 'all'})"
-    elif plan(n, dimension, k=k, method=None).peak <= limit:
+        remedy = f"rank {fits:,} fits"
+    elif bare.peak() <= limit:
         remedy = "no basis fits; spectrum=None does, for the solvers that need none"
     else:
-        remedy = f"{n:,} vectors with k {k} do not fit at all; use fewer vectors, fewer dimensions or a smaller k"
-    if memory is not None:
-        remedy += ", or allow more"
-    raise ResourceError(f"{message}; {remedy}")
+        remedy = (
+            f"{work.n:,} vectors with k {work.k} do not fit at all; use fewer vectors or dimensions, or a smaller k"
+        )
+    raise ResourceError(f"{message}; {remedy}, or allow more with memory=")
 
 
-def largest_rank(n: int, dimension: int, *, k: int, method: Method, memory: int) -> int | None:
+def largest_rank(work: Work, memory: int, *, component: int | None = None) -> int | None:
     """The largest rank of this method whose build fits, or None."""
-    if method.rank is None:
+    method = work.method
+    if method is None or method.rank is None:
         return None
-    low, high = 0, min(method.rank, n)
+    low, high = 0, min(method.rank, work.n)
     while low < high:  # the peak grows with the rank
         middle = (low + high + 1) // 2
-        fits = plan(n, dimension, k=k, method=replace(method, rank=middle)).peak <= memory  # type: ignore[type-var]
-        low, high = (middle, high) if fits else (low, middle - 1)
+        trial = replace(work, method=replace(method, rank=middle))  # type: ignore[type-var]
+        low, high = (middle, high) if trial.peak(component=component) <= memory else (low, middle - 1)
     return low or None
 
 
@@ -86,8 +103,9 @@ def machine_memory() -> int | None:
         return total
 
 
-def parse_size(text: str) -> int:
+def parse_size(text: str | int) -> int:
     """'20G', '1500M' or bytes, to bytes; units are powers of 1024."""
+    text = str(text)
     number, unit = text.strip().upper().removesuffix("B").removesuffix("I"), ""
     if number and number[-1] in _UNITS:
         number, unit = number[:-1], number[-1]

@@ -77,9 +77,9 @@ def normalize(vectors: NDArray[Any]) -> NDArray[np.float32]:
     return out
 
 
-def unit_vectors(vectors: ArrayLike, *, name: str = "vectors") -> NDArray[np.float32]:
-    """Check and normalise the vectors of a collection; zero rows are kept, with a warning."""
-    unit = normalize(check_vectors(vectors, name=name))
+def unit_vectors(vectors: ArrayLike, *, name: str = "vectors", checked: bool = False) -> NDArray[np.float32]:
+    """Check and normalise the vectors of a collection; zero rows are kept, with a warning. checked: done already."""
+    unit = normalize(np.asarray(vectors) if checked else check_vectors(vectors, name=name))
     zero = np.flatnonzero(~unit.any(axis=1))
     if zero.size:
         warnings.warn(

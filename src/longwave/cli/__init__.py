@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 import longwave
-from longwave import storage
+from longwave import filters, storage
 from longwave.cli import options as o
 from longwave.cli import results, truth
 from longwave.cli.display import err, out, progress_bars, warn_in_one_line
@@ -98,10 +98,15 @@ def build(
     fast: Annotated[
         bool, typer.Option("--fast", help="Add approximate searches: one query then takes sublinear time.")
     ] = False,
-    first: Annotated[str, typer.Option(metavar="KIND", help="--fast: over the vectors, as faiss names it.")] = "HNSW32",
+    first: Annotated[
+        str | None, typer.Option(metavar="KIND", help="--fast: over the vectors, as faiss names it (HNSW32).")
+    ] = None,
     second: Annotated[
-        str, typer.Option(metavar="KIND", help="--fast: over the basis, as faiss names it.")
-    ] = "HNSW32,SQfp16",
+        str | None, typer.Option(metavar="KIND", help="--fast: over the basis, as faiss names it (HNSW32,SQfp16).")
+    ] = None,
+    precompute: Annotated[
+        str | None, typer.Option(metavar="H", help="Store rows for this filter, for --solver precomputed.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an index that is there.")] = False,
 ) -> None:
     """Build an index: neighbour graph and Fourier basis, once, offline.
@@ -113,6 +118,9 @@ def build(
     """
     storage.check_target(output, force=force)
     method = o.spectrum_from(spectrum, rank, oversampling, iterations)
+    stored = None if precompute is None else filters.parse(precompute)
+    if not fast and (first or second):
+        raise InputError("--first and --second need --fast")
     group_labels, item_ids = o.labels_from(groups), o.labels_from(ids)
     began = time.perf_counter()
     with progress_bars() as progress:
@@ -132,12 +140,15 @@ def build(
             seed=seed,
             start=None if start is None else Index.load(start),
             workdir=workdir,
-            memory=None if memory is None else parse_size(memory),
+            memory=memory,
             progress=progress,
         )
     if fast:
         with err.status("making the approximate searches"):
-            index = index.accelerate(first=first, second=second)
+            index = index.accelerate(first=first or "HNSW32", second=second or "HNSW32,SQfp16")
+    if stored is not None:
+        with progress_bars() as progress:
+            index = index.precompute(filter=stored, progress=progress)
     index.save(output, force=force)
     rank_text = "no basis" if index.spectrum is None else f"rank {index.spectrum.rank:,}"
     print(f"{output}: {len(index):,} items, {rank_text}, {time.perf_counter() - began:.1f} s")
@@ -166,7 +177,7 @@ def advise(
     longwave advise photos.longwave --filter heat:10
     longwave advise photos.npy --memory 8G
     """
-    from longwave import filters, planning
+    from longwave import planning
 
     h = filters.parse(filter)
     limit = machine_memory() if memory is None else parse_size(memory)
@@ -177,7 +188,8 @@ def advise(
             index = Index.build(
                 o.vectors_from(source), k=k, recall=recall, gamma=gamma, spectrum=None, seed=seed, progress=progress
             )
-    held = sum(index.memory().values())
+    parts = index.memory()
+    held = parts["vectors"] + 2 * parts["graph"]
     with err.status("estimating the eigenvalues"):
         advice = planning.advise(index.graph, filter=h, memory=None if limit is None else limit - held, seed=seed)
     out.print(
@@ -275,8 +287,6 @@ def explain(
     \b
     longwave explain photos.longwave queries.npy 4711 --row 3
     """
-    from longwave import filters
-
     opened = Index.load(index)
     vectors = o.vectors_from(queries)
     if not 0 <= row < len(vectors):
@@ -292,8 +302,6 @@ def info(
     verify: Annotated[bool, typer.Option("--verify", help="Read all files and compare their checksums.")] = False,
 ) -> None:
     """Show what an index holds: sizes, components, eigenvalues, residuals, memory, error of the truncation."""
-    from longwave import filters
-
     h = filters.parse(filter)
     table = Table(show_header=False, box=None)
     for name, value in describe(Index.load(index, verify=verify), h).items():
@@ -398,10 +406,14 @@ def evaluate(
     else:
         raise InputError("give the ground truth either with --truth F or with --labels F and --query-labels F")
     vectors = o.vectors_from(queries)
-    given = chosen.pop("query_groups")
+    if chosen["where"] is not None:
+        raise InputError("evaluate ranks all items; leave out --where")
+    given, weights = chosen.pop("query_groups"), chosen.pop("weights")
     query_of = np.arange(len(vectors)) if given is None else given
     if len(query_of) != len(vectors):
         raise InputError(f"--query-groups has {len(query_of)} entries but there are {len(vectors)} query rows")
+    if weights is not None and len(weights) != len(vectors):
+        raise InputError(f"--weights has {len(weights)} entries but there are {len(vectors)} query rows")
     n_queries = int(query_of.max()) + 1
     if n_queries != len(judgements):
         raise InputError(f"there are {n_queries} queries but ground truth for {len(judgements)}")
@@ -411,7 +423,8 @@ def evaluate(
     with progress_bars() as progress:
         for chunk in row_blocks(n_queries, len(opened)):  # a whole ranking each: not all of them at once
             rows = (query_of >= chunk.start) & (query_of < chunk.stop)
-            hits = opened.search(vectors[rows], len(opened), query_groups=query_of[rows] - chunk.start, **chosen)
+            own = {"query_groups": query_of[rows] - chunk.start, "weights": None if weights is None else weights[rows]}
+            hits = opened.search(vectors[rows], len(opened), **own, **chosen)
             pairs = zip(range(chunk.start, chunk.stop), hits.ids, strict=True)
             judged += [(q, average_precision(ids, judgements[q])) for q, ids in pairs if judgements[q].positive]
             progress("queries", chunk.stop, n_queries)

@@ -44,7 +44,7 @@ Weights = Annotated[
     typer.Option(metavar="F", help="Weight of each query row in its query, below 0 for what is not wanted."),
 ]
 Where = Annotated[
-    str | None, typer.Option(metavar="F", help=f"Only these items: ids, or a mask of true and false ({LABELS}).")
+    str | None, typer.Option(metavar="F", help=f"Only these items: their ids ({LABELS}), or a mask (.npy).")
 ]
 SolverText = Annotated[
     str, typer.Option("--solver", help="spectral, hybrid, cg, walk, chebyshev, precomputed or euclidean.")
@@ -110,10 +110,13 @@ def ids_from(texts: list[str], known: Array) -> list[Any]:
 def where_from(text: str) -> Array:
     """Ids, or a mask where the file holds true and false."""
     path, name = split_name(text)
-    if path.suffix == ".npy":
-        array: Array = np.load(path, allow_pickle=False, mmap_mode="r") if path.is_file() else read_label_file(text)
+    if path.suffix == ".npy" and path.is_file():
+        try:
+            array: Array = np.load(path, allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise FileError(f"cannot read {text}: {error}") from error
         if array.dtype == bool:
-            return np.asarray(array)
+            return array
     return read_labels(path, name=name)
 
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from longwave.basis import narrow_indices
 from longwave.errors import FilterError, InputError
+from longwave.filters import fingerprint
 from longwave.solvers.system import Solver, System
 from longwave.types import Filter, Progress, Solution, Sparse
 from longwave.vectors import row_blocks, top_k
@@ -32,9 +34,9 @@ def require_rows(system: System, filter: Filter) -> Sparse:
     """The stored rows of this filter, or an error that says how to get them."""
     if system.rows is None:
         raise InputError("Precomputed needs stored rows; make them with index = index.precompute(filter=...)")
-    if repr(filter) != system.rows_filter:
+    if not np.allclose(fingerprint(filter), np.asarray(system.rows_filter), rtol=1e-6, atol=1e-9):
         raise FilterError(
-            f"the stored rows are those of {system.rows_filter}, not of {filter!r}; search with that filter, or "
+            f"the stored rows are those of {system.rows_name}, not of {filter!r}; search with that filter, or "
             "use solver=Spectral() for any other"
         )
     return system.rows
@@ -61,4 +63,6 @@ def largest_entries(
             if progress:
                 progress("rows", block.stop, n)
 
-    return sp.csr_array(sp.vstack(list(rows())), dtype=np.float32)
+    stacked = sp.csr_array(sp.vstack(list(rows())), dtype=np.float32)
+    narrow_indices(stacked)
+    return stacked

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from longwave.filters import response, warn_if_not_low_pass
 from longwave.solvers.system import System
-from longwave.types import COPIED, IN_BASIS, ISOLATED, Array, Filter, Solution, Sparse, Spectrum
+from longwave.types import COPIED, IN_BASIS, ISOLATED, Array, Filter, Solution, Sparse
 
 
 @dataclass(frozen=True)
@@ -32,18 +32,18 @@ class Spectral:
         gains = response(filter, spectrum.eigenvalues) - (at_zero if self.complement else 0.0)
         waves = spectrum.eigenvectors.project(observation)  # Uᵀ y: (q, n) @ (n, r) -> (q, r)
         scores = system.pooled_basis.synthesize(waves * gains.astype(np.float32))  # (q, r) @ (r, N) -> (q, N)
-        direct = direct_gains(spectrum, at_zero, complement=self.complement)
+        direct = direct_gains(spectrum.kinds, at_zero, complement=self.complement)
         if direct.any():
             own = sp.csr_array(observation.multiply(direct[None, :]))  # what y passes on without the basis
             scores = scores + system.pool(own)
         return Solution(scores)
 
 
-def direct_gains(spectrum: Spectrum, at_zero: float, *, complement: bool) -> Array:
-    """What multiplies y_i itself. (n,)
+def direct_gains(kinds: Array, at_zero: float, *, complement: bool) -> Array:
+    """What multiplies y_i itself, by the kind of vertex i. (n,) -> (n,)
 
     In the basis: h(0) with the complement, else 0. Isolated: h(0), its exact value. Copied: 1 (§8.1).
     """
     by_kind = np.zeros(3, dtype=np.float32)
     by_kind[[IN_BASIS, ISOLATED, COPIED]] = at_zero if complement else 0.0, at_zero, 1.0
-    return by_kind[spectrum.kinds]
+    return by_kind[kinds]

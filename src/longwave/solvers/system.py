@@ -20,7 +20,7 @@ class System:
 
     normalized: CSR (n, n). spectrum: None if no basis was computed. pooling: CSR (N, n), None where every vertex is an
     item. pooled: Ū = ΣU (N, r); U itself where there is no pooling. rows: the largest entries of h(𝒲)Σᵀ for one h, CSR
-    (n, N), and the name of that filter, where they were computed.
+    (n, N), and that filter's fingerprint and name, where they were computed.
     """
 
     normalized: Sparse
@@ -28,7 +28,8 @@ class System:
     pooling: Sparse | None = None
     pooled: Basis | None = None
     rows: Sparse | None = None
-    rows_filter: str | None = None
+    rows_filter: Array | None = None
+    rows_name: str | None = None
 
     def require_spectrum(self, what: str) -> Spectrum:
         """The spectrum, or an error that says how to get one."""
@@ -46,6 +47,13 @@ class System:
         if self.pooled is not None:
             return self.pooled
         return spectrum.eigenvectors if self.pooling is None else spectrum.eigenvectors.pool(self.pooling)
+
+    @cached_property
+    def items_of(self) -> Sparse:
+        """Σᵀ, CSR (n, N): the items that each vertex belongs to."""
+        if self.pooling is None:
+            raise InputError("every vertex is an item of its own")
+        return self.pooling.T.tocsr()
 
     def pool(self, scores: Array) -> Array:
         """x̄ = Σx for every row. (q, n) dense or sparse -> (q, N) dense float32."""

@@ -28,7 +28,7 @@ from longwave.spectrum.blocks import (
     panels,
     rayleigh_ritz,
 )
-from longwave.spectrum.density import Density, density_of_states
+from longwave.spectrum.density import Density, density_bytes, density_of_states
 from longwave.spectrum.exact import MAX_VERTICES, Exact
 from longwave.spectrum.method import DEFAULT_RUN, Run, as_spectrum, check_rank, without_edges
 from longwave.types import Array, Sparse, Spectrum
@@ -80,7 +80,7 @@ class Chebyshev:
         if matrix.nnz == 0:
             return without_edges(matrix, self.rank)
         width = self.width
-        if n <= _DENSE_VERTICES or (2 * width >= n and n <= MAX_VERTICES) or width >= n:
+        if self._is_dense(n):
             return Exact(self.rank)(matrix)
         density = density_of_states(matrix, seed=run.seed)
         lower = _lower_end(density)
@@ -139,8 +139,10 @@ class Chebyshev:
 
     def memory(self, n: int) -> int:
         """Bytes at the peak for a component of n vertices: the block, two panels, and small matrices in float64."""
-        width = min(self.width, n)
-        return 4 * n * (width + 2 * panel_width(width)) + 5 * 8 * width**2
+        if self._is_dense(n):
+            return Exact(self.rank).memory(n)
+        width = self.width
+        return max(4 * n * (width + 2 * panel_width(width)) + 6 * 8 * width**2, density_bytes(n))
 
     def work(self, n: int, nonzeros: int, density: Density) -> tuple[float, float]:
         """Expected multiplications and additions of two rounds, the second half locked: sparse, dense.
@@ -153,6 +155,10 @@ class Chebyshev:
         products = 1.5 * (degree + 2) * width  # columns multiplied by A
         return 2 * nonzeros * products, n * width**2 * (8 + 3) + 2 * 30 * width**3
 
+    def _is_dense(self, n: int) -> bool:
+        """Whether LAPACK does it: the component is small, or the block would be most of a square."""
+        return n <= _DENSE_VERTICES or (2 * self.width >= n and n <= MAX_VERTICES) or self.width >= n
+
     @property
     def width(self) -> int:
         """r̂: columns of the block."""
@@ -164,11 +170,11 @@ class Chebyshev:
         cut = min(density.eigenvalue(self.width), _MAX_CUT)
         known = 0 if run.start is None else run.start(block)
         if known:
-            new = np.flatnonzero(
-                ~block[:, :known].any(axis=1)
-            )  # vertices that the start does not know: from neighbours
-            block[new, :known] = multiply(sp.csr_array(matrix[new]), block[:, :known])
-            # The random columns catch up, so that one round may be enough.
+            new = np.flatnonzero(~block[:, :known].any(axis=1))  # vertices unknown to the start: from neighbours
+            part = sp.csr_array(matrix[new])
+            for columns in panels(known):
+                block[new, columns] = multiply(part, block[:, columns])
+        if 0 < known < self.width:  # the random columns catch up, so that one round may be enough
             lower = _lower_end(density)
             degree = degree_for(cut, lower, top=1.0, gain=_MAX_AMPLIFICATION)
             chebyshev_filter(matrix, block[:, known:], lower=lower, cut=cut, degree=degree)
@@ -231,7 +237,7 @@ def filtered_subspace(
     block is overwritten. What a round does follows from the state alone, so a saved state goes on as if nothing had
     happened.
     """
-    while state.round < max_rounds and tolerance < state.error(rank) < _STALLED * state.errors[1]:
+    while state.round < max_rounds and (state.round == 0 or tolerance < state.error(rank) < _STALLED * state.errors[1]):
         degree = degree_for(state.cut, lower, top=1.0, gain=_MAX_AMPLIFICATION)
         locked = 0
         if np.isfinite(state.residuals).all():  # after a first look no more than what is still missing

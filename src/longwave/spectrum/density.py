@@ -29,7 +29,15 @@ class Density:
         return float(np.sum(left * function(self.values)))
 
 
-def density_of_states(matrix: Sparse, *, seed: int = 0, probes: int = 16, steps: int = 60) -> Density:
+_PROBES = 16
+
+
+def density_bytes(n: int) -> int:
+    """Bytes that `density_of_states` takes at its peak for n vertices: six arrays of all probes in float64."""
+    return 6 * 8 * _PROBES * n
+
+
+def density_of_states(matrix: Sparse, *, seed: int = 0, probes: int = _PROBES, steps: int = 60) -> Density:
     """Stochastic Lanczos quadrature: `probes` random vectors, `steps` products each, all at once.
 
     Every probe gives a Gauss rule for its own spectral measure; their mean is the density. With 16 × 60 the count above

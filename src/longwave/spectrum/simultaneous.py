@@ -40,7 +40,7 @@ class Simultaneous:
     """The paper's own method: Gaussian start, `iterations` q rounds of QR and product, `oversampling` p.
 
     Its range holds the largest |λ|, so the negative end of the spectrum takes a share, and it converges slowly on
-    real graphs: choose it to compare with the paper, `Chebyshev` otherwise. Time O(q n (k + r̂) r̂), memory 8 n r̂ bytes,
+    real graphs: choose it to compare with the paper, `Chebyshev` otherwise. Time O(q n (k + r̂) r̂), memory 12 n r̂ bytes,
     r̂ = rank + oversampling.
     """
 
@@ -61,9 +61,9 @@ class Simultaneous:
         return self.rank + (self.rank // 10 + 10 if self.oversampling is None else self.oversampling)
 
     def memory(self, n: int) -> int:
-        """Bytes at the peak for a component of n vertices: two blocks, and small matrices in float64."""
+        """Bytes at the peak for a component of n vertices: three blocks, and small matrices in float64."""
         width = min(self.width, n)
-        return 8 * n * width + 5 * 8 * width**2
+        return 12 * n * width + 6 * 8 * width**2
 
     def __call__(self, matrix: Sparse, run: Run = DEFAULT_RUN) -> Spectrum:
         """Decompose A ≈ U Λ Uᵀ. matrix: CSR (n, n) symmetric."""

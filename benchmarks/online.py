@@ -1,0 +1,142 @@
+"""One query at a time at n = 100,000: end-to-end manifold search against exact and approximate Euclidean search.
+
+    python -m benchmarks.online [DIMENSIONS [N [RANK]]]       default: 512, 100,000 and 1,000
+
+The vectors are those of `benchmarks.regional`, shuffled; for more than 512 dimensions they are turned into a random
+subspace, with noise of a hundredth of the length. Queries are vectors of the collection with noise of a tenth. Times
+are medians over the queries, two threads, everything in one process and one run.
+"""
+
+import sys
+import time
+
+import faiss
+import numpy as np
+
+from benchmarks import measure
+from benchmarks.regional import DIMENSIONS, enlarged
+from longwave import Chebyshev, Index, LowPass, Precomputed, Spectral
+from longwave.observation import Queries
+from longwave.vectors import normalize
+
+ALPHA, QUERIES, HITS = 0.99, 200, 100
+
+
+def collection(n, dimensions, seed=0):
+    rng = np.random.default_rng(seed)
+    vectors = enlarged()[rng.permutation(570_000)[:n]]
+    if dimensions > DIMENSIONS:
+        turn, _ = np.linalg.qr(rng.standard_normal((dimensions, DIMENSIONS)))
+        vectors = vectors @ turn.T.astype(np.float32)
+        vectors += rng.standard_normal(vectors.shape, dtype=np.float32) * (0.01 / np.sqrt(dimensions))
+    vectors = normalize(vectors)
+    chosen = vectors[rng.choice(n, QUERIES, replace=False)]
+    noise = rng.standard_normal(chosen.shape, dtype=np.float32) * (0.1 / np.sqrt(dimensions))
+    return vectors, normalize(chosen + noise)
+
+
+def milliseconds(function, queries):
+    """Median over the queries, one at a time, after a warm-up."""
+    for query in queries[:5]:
+        function(query[None, :])
+    times = []
+    for query in queries:
+        start = time.perf_counter()
+        function(query[None, :])
+        times.append(1000 * (time.perf_counter() - start))
+    return float(np.median(times))
+
+
+def overlap(ids, truth):
+    return float(np.mean([len(np.intersect1d(a, b)) / len(b) for a, b in zip(ids, truth, strict=True)]))
+
+
+def conjugate_gradient(matrix, alpha, y, steps=20):
+    """The method that the paper replaced: scipy's CG on the whole graph, a fixed number of steps."""
+    import scipy.sparse as sp
+    from scipy.sparse.linalg import cg
+
+    laplacian = sp.eye_array(matrix.shape[0]) - alpha * matrix
+    x, _ = cg(laplacian, y, maxiter=steps, rtol=0)
+    return (1 - alpha) * x
+
+
+def main(dimensions=512, n=100_000, rank=1000):
+    faiss.omp_set_num_threads(2)
+    filter, rows, facts = LowPass(ALPHA), {}, {}
+    vectors, queries = collection(n, dimensions)
+
+    def clock(name, function):
+        start = time.perf_counter()
+        result = function()
+        facts[name] = round(time.perf_counter() - start, 1)
+        print(f"{name}: {facts[name]} s", flush=True)
+        return result
+
+    index = clock("build", lambda: Index.build(vectors, k=50, spectrum=Chebyshev(rank)))
+    fast = clock("accelerate", index.accelerate)
+    stored = clock("precompute", lambda: fast.precompute(filter=filter, top=500))
+    flat = faiss.IndexFlatIP(dimensions)
+    flat.add(vectors)
+    neighbours = flat.search(queries, 10)[1]
+    truth = index.search(queries, HITS, filter=filter).ids  # the exact spectral ranking
+
+    def record(name, function, answer=None):
+        row = rows[name] = {"milliseconds": milliseconds(function, queries)}
+        if answer is not None:
+            row["overlap"] = overlap(answer, truth)
+        row["times_flat"] = row["milliseconds"] / rows["faiss flat"]["milliseconds"]
+        shown = f"{row['milliseconds']:9.3f} ms  ×{row['times_flat']:7.3f}  {row.get('overlap', '')}"
+        print(f"{name:36} {shown}", flush=True)
+
+    def each(searched, **options):
+        return np.vstack([searched.search(q, HITS, filter=filter, **options).ids for q in queries])
+
+    record("faiss flat", lambda q: flat.search(q, HITS))
+    record("longwave, fast", lambda q: fast.search(q, HITS, filter=filter), each(fast))
+    record(
+        "longwave, precomputed rows",
+        lambda q: stored.search(q, HITS, filter=filter, solver=Precomputed()),
+        each(stored, solver=Precomputed()),
+    )
+    record("longwave, exact dense", lambda q: index.search(q, HITS, filter=filter), each(index))
+    hnsw = fast.first.index
+    for effort in (16, 32, 64, 128, 256):
+        parameters = faiss.SearchParametersHNSW(efSearch=effort)
+        found = hnsw.search(queries, 10, params=parameters)[1]
+        if overlap(found, neighbours) >= 0.98:
+            break
+    facts["hnsw"] = {"efSearch": effort, "recall": overlap(found, neighbours)}
+    record("faiss HNSW, nearest neighbours", lambda q: hnsw.search(q, 10, params=parameters))
+
+    observed = [index.observe(Queries.make(q, dimension=dimensions)) for q in queries]
+    solver = Spectral()
+    second = {
+        "second search alone, fast": lambda y: fast._quick(y, queries[0], HITS, filter, solver, None),
+        "second search alone, precomputed": lambda y: y @ stored.rows,
+        "second search alone, exact dense": lambda y: solver(index.system, y, filter),
+        "CG diffusion, 20 steps, scipy": lambda y: conjugate_gradient(index.graph.normalized, ALPHA, y.toarray()[0]),
+    }
+    for name, function in second.items():
+        times = []
+        for y in observed[: 20 if name.startswith("CG") else None]:
+            start = time.perf_counter()
+            function(y)
+            times.append(1000 * (time.perf_counter() - start))
+        rows[name] = {"milliseconds": float(np.median(times))}
+        print(f"{name:36} {rows[name]['milliseconds']:9.3f} ms", flush=True)
+
+    batch = np.tile(queries, (5, 1))
+    index.search(batch, HITS, filter=filter)
+    start = time.perf_counter()
+    index.search(batch, HITS, filter=filter)
+    facts["batch_milliseconds_per_query"] = 1000 * (time.perf_counter() - start) / len(batch)
+    print(f"batch of {len(batch)}: {facts['batch_milliseconds_per_query']:.3f} ms a query")
+    facts["settings"] = {"first": vars(fast.settings.first), "second": vars(fast.settings.second)}
+    facts["memory"] = stored.memory()
+    facts |= {"vectors": vectors.shape, "rank": index.spectrum.rank}
+    measure.save(f"online-{n}-{dimensions}", {**facts, "rows": rows})
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:4]))
