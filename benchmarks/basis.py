@@ -107,13 +107,13 @@ def draw(rows, size, path):
     for name, label in names.items():
         points = sorted((row["seconds"], row["error"]) for key, row in rows.items() if key.split(",")[0] == name)
         axes.plot(*zip(*points, strict=True), "o-", label=label, linewidth=2)
-    for name, row in rows.items():
-        if name.split(",")[0] in names:
-            continue
+    others = {name: row for name, row in rows.items() if name.split(",")[0] not in names}
+    for number, (name, row) in enumerate(others.items()):
         error = max(row["error"], 1e-6)
         axes.plot(row["seconds"], error, "s", color="0.4")
         note = f"{name} (≤ 1e-6)" if row["error"] < 1e-6 else name
-        axes.annotate(note, (row["seconds"], error), xytext=(6, 4), textcoords="offset points", fontsize=8)
+        place = {"xytext": (-6, 8 + 11 * (number % 3)), "textcoords": "offset points", "ha": "right", "fontsize": 8}
+        axes.annotate(note, (row["seconds"], error), **place)
     axes.set(xscale="log", yscale="log", xlabel="seconds", ylabel="relative error of h(W) y")
     axes.set_title(f"{size['vertices']:,} vertices, rank {size['rank']:,}: the basis of Fashion-MNIST's graph")
     axes.grid(alpha=0.3)

@@ -253,15 +253,17 @@ def filtered_subspace(
         order = np.argsort(-values, kind="stable")
         if locked and (np.diff(order) < 0).any():  # a pair that had been missed
             order_columns(state.block, order)
-        # Ritz values approach from below: the last one is a bound, and if not even λ_r is above the cut, that is wrong.
-        cut = max(float(values[order[-1]]), state.cut if values[order[rank - 1]] > state.cut else -1.0)
+        # Ritz values approach from below: one from the middle of the oversampling is a safe cut, the estimate from the
+        # density is a better one as long as λ_r lies above it.
+        middle = float(values[order[(rank + len(order)) // 2]])
+        cut = max(middle, state.cut if values[order[rank - 1]] > state.cut else -1.0)
         errors = state.error(rank), state.errors[0]
         state = State(state.round + 1, state.block, values[order], residuals[order], min(cut, _MAX_CUT), errors)
         yield state
 
 
 def _lower_end(density: Density) -> float:
-    return max(-1.0, float(density.values[-1]) - 0.05)
+    return max(-1.0, float(density.values.min()) - 0.05)
 
 
 def degree_for(cut: float, lower: float, *, top: float, gain: float) -> int:

@@ -13,20 +13,27 @@ from longwave.types import Filter, Sparse
 
 @dataclass(frozen=True, eq=False)
 class Density:
-    """Weighted points that stand for all n eigenvalues. values: (m,) descending; weights: (m,), sum n."""
+    """Weighted points that stand for all n eigenvalues, one Gauss rule per random vector.
+
+    values: (probes, m) descending; weights: (probes, m), every row sums to n.
+    """
 
     values: NDArray[np.float64]
     weights: NDArray[np.float64]
 
     def eigenvalue(self, position: float) -> float:
-        """The value with about `position` eigenvalues above it: an estimate of λ_position."""
-        above = np.cumsum(self.weights) - self.weights / 2
-        return float(np.interp(position, above, self.values))
+        """The value with about `position` eigenvalues above it: an estimate of λ_position.
+
+        Half of a point's weight lies above it. The rules of several probes have nearly the same points, so each is
+        interpolated by itself before the mean is taken.
+        """
+        above = np.cumsum(self.weights, axis=1) - self.weights / 2
+        return float(np.mean([np.interp(position, a, v) for a, v in zip(above, self.values, strict=True)]))
 
     def total(self, function: Filter, *, after: float = 0.0) -> float:
         """Σ f(λ_i) over all eigenvalues but the `after` largest."""
-        left = np.clip(np.cumsum(self.weights) - after, 0.0, self.weights)  # of each point, what is not among them
-        return float(np.sum(left * function(self.values)))
+        left = np.clip(np.cumsum(self.weights, axis=1) - after, 0.0, self.weights)  # what is not among them
+        return float(np.sum(left * function(self.values)) / len(self.values))
 
 
 _PROBES = 16
@@ -57,11 +64,8 @@ def density_of_states(matrix: Sparse, *, seed: int = 0, probes: int = _PROBES, s
         betas[j] = np.linalg.norm(product, axis=0)
         previous = current
         current = product / np.where(betas[j] > 1e-10, betas[j], np.inf)  # an exhausted probe goes on with zeros
-    values, weights = [], []
+    values, weights = np.empty((probes, steps)), np.empty((probes, steps))
     for probe in range(probes):
         nodes, vectors = eigh_tridiagonal(alphas[:, probe], betas[:-1, probe])
-        values.append(nodes)
-        weights.append(n / probes * vectors[0] ** 2)
-    all_values, all_weights = np.concatenate(values), np.concatenate(weights)
-    order = np.argsort(-all_values)
-    return Density(all_values[order], all_weights[order])
+        values[probe], weights[probe] = nodes[::-1], n * vectors[0, ::-1] ** 2
+    return Density(values, weights)
