@@ -71,13 +71,12 @@ class Log:
         self.processes.append(self.stages)
 
     def __call__(self, stage, done, total):
-        shown = f"{stage} {done}/{total}" if ":" in stage or done == total else stage
-        self.stages[shown] = round(time.perf_counter() - self.start, 1)
+        self.stages[stage] = round(time.perf_counter() - self.start, 1)
         self.stages["peak_gib"] = round(measure.peak_mib() / 1024, 2)
         partial = self.path.with_suffix(".partial")
         partial.write_text(json.dumps(self.processes, indent=1))
         partial.rename(self.path)
-        print(f"{self.stages[shown]:9.1f} s  {self.stages['peak_gib']:6.2f} GiB  {shown}", flush=True)
+        print(f"{self.stages[stage]:9.1f} s  {self.stages['peak_gib']:6.2f} GiB  {stage} {done}/{total}", flush=True)
 
 
 def main(workdir, rank=5000, n=570_000):

@@ -120,3 +120,21 @@ def test_small_components_do_not_starve_the_giant():
     pairs = np.eye(460)[60:]
     exact = oracle.filtered(graph.normalized.toarray().astype(np.float64), pairs, LowPass(0.9))
     np.testing.assert_allclose(apply(graph, spectrum, pairs, complement=False, h=LowPass(0.9)), exact, atol=1e-6)
+
+
+def test_many_small_components_leave_the_rank_to_the_giant():
+    """60 rings of 8 vertices beside one of 600: as printed, ρ = 5 of each would take 300 of the 120 slices."""
+    import scipy.sparse as sp
+
+    from longwave import graph as graphs
+    from longwave.types import Graph
+
+    sizes = [600] + [8] * 60
+    rings = [sp.csr_array(np.roll(np.eye(s), 1, axis=1) + np.roll(np.eye(s), -1, axis=1)) for s in sizes]
+    adjacency = sp.csr_array(sp.block_diag(rings), dtype=np.float32)
+    normalized, degrees = graphs.normalize(adjacency)
+    whole = Graph(normalized, degrees, graphs.component_labels(adjacency))
+    spectrum = decompose_blocks(whole, Exact(120), min_rank=5)
+    in_giant = np.abs(spectrum.eigenvectors.toarray()[:600]).max(axis=0) > 1e-6
+    assert in_giant.sum() == rank_share(600, n_vertices=1080, rank=120, min_rank=5) == 67
+    assert spectrum.rank == 67 + 60 * 5

@@ -84,8 +84,9 @@ def decompose_blocks(
 ) -> Spectrum:
     """Every component by itself (§7). `min_rank` is ρ.
 
-    Components of up to ρ vertices are solved exactly and keep all their pairs, which are sparse and do not count
-    against r: there may be thousands, and the giant would be left with nothing. Isolated vertices have the exact
+    Components of up to ρ vertices are solved exactly and keep all their pairs; those whose share of r is not above ρ
+    keep ρ pairs. These are sparse, together no more than ρ columns, and do not count against r: there may be thousands,
+    and the giant would be left with nothing. Isolated vertices have the exact
     eigenpair (0, e_i), which is implied, not stored. Time that of the method on each larger component.
     """
     sizes = graph.component_sizes
@@ -102,7 +103,12 @@ def decompose_blocks(
         blocks.append(_decompose(graph.normalized, members[label], own, replace(run, checkpoint=kept_at), earlier))
         if run.progress:
             run.progress("components", done + 1, len(large))
-    kept = select_slices([b.eigenvalues for b in blocks], rank=rank, min_rank=min_rank)
+    # Only components whose share is above ρ compete for r; the others keep their ρ on top of it.
+    kept = [len(block.eigenvalues) for block in blocks]
+    rivals = [i for i, count in enumerate(kept) if count > min_rank]
+    chosen = select_slices([blocks[i].eigenvalues for i in rivals], rank=rank, min_rank=min_rank)
+    for i, count in zip(rivals, chosen, strict=True):
+        kept[i] = count
     small = [members[label] for label, size in enumerate(sizes) if 1 < size <= min_rank]
     blocks += _small_blocks(graph.normalized, small)
     kept += [len(vertices) for vertices in small]
