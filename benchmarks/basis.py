@@ -108,12 +108,14 @@ def draw(rows, size, path):
         points = sorted((row["seconds"], row["error"]) for key, row in rows.items() if key.split(",")[0] == name)
         axes.plot(*zip(*points, strict=True), "o-", label=label, linewidth=2)
     others = {name: row for name, row in rows.items() if name.split(",")[0] not in names}
-    for number, (name, row) in enumerate(others.items()):
-        error = max(row["error"], 1e-6)
-        axes.plot(row["seconds"], error, "s", color="0.4")
-        note = f"{name} (≤ 1e-6)" if row["error"] < 1e-6 else name
-        place = {"xytext": (-6, 8 + 11 * (number % 3)), "textcoords": "offset points", "ha": "right", "fontsize": 8}
-        axes.annotate(note, (row["seconds"], error), **place)
+    height = 0  # of the label, where several points lie on the lower edge
+    for name, row in others.items():
+        axes.plot(row["seconds"], max(row["error"], 1e-6), "s", color="0.4")
+        exact = row["error"] < 1e-6
+        height = height + 12 if exact else height
+        place = {"xytext": (-6, height if exact else 6), "textcoords": "offset points", "ha": "right", "fontsize": 8}
+        note = f"{name} (≤ 1e-6)" if exact else name
+        axes.annotate(note, (row["seconds"], max(row["error"], 1e-6)), **place)
     axes.set(xscale="log", yscale="log", xlabel="seconds", ylabel="relative error of h(W) y")
     axes.set_title(f"{size['vertices']:,} vertices, rank {size['rank']:,}: the basis of Fashion-MNIST's graph")
     axes.grid(alpha=0.3)
