@@ -193,7 +193,7 @@ def advise(
     with err.status("estimating the eigenvalues"):
         advice = planning.advise(index.graph, filter=h, memory=None if limit is None else limit - held, seed=seed)
     out.print(
-        f"{advice.vertices:,} vertices in {advice.components:,} components share the rank; "
+        f"{advice.vertices:,} vertices in {advice.components:,} component(s) share the rank; "
         f"{advice.exact:,} others are solved exactly at any rank.",
         highlight=False,
     )
