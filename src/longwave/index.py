@@ -37,7 +37,7 @@ from longwave.vectors import check_vectors, unit_queries, unit_vectors
 _FILTER, _SOLVER, _SPECTRUM = LowPass(0.99), Spectral(), Chebyshev(rank=1000)  # frozen values: safe as defaults
 # Scores held at a time: 2^25 float64 are 256 MB, and a solver holds a handful of such arrays.
 _SCORE_NUMBERS = 1 << 25
-# Beyond these the dense product, which is exact, costs no more per query than a search for candidates.
+# Beyond these one dense product serves all queries, and is exact.
 _FEW_QUERIES, _FEW_HITS = 16, 1000
 
 
@@ -131,7 +131,8 @@ class Index:
         components: "blocks" (every component by itself, at least `min_rank` pairs each), "giant" (the largest only,
         as in the paper's experiments) or "whole". pooling: "gmp" or "sum". sparsity: fraction of the basis's entries to
         drop. recall: of the neighbour lists; None is exact but for large n, where it is 0.95. start: an earlier index
-        of the same vectors but for those after its last row; `Chebyshev` begins with its basis, which saves time.
+        of the same vectors but for those after its last row; `Chebyshev` begins with its basis, which saves time only
+        where hardly anything is new.
         workdir: a folder for finished stages and rounds; after a crash the same call goes on from there. memory: bytes,
         or text such as "20G", that the build may take, what the machine has by default; `ResourceError` before the work
         if it takes more. A k above n − 1 and a rank above n are clipped.
@@ -218,7 +219,7 @@ class Index:
             found = [self._quick(observed[[q]], summed[q], k, filter, solver, mixed) for q in range(len(asked))]
             enough = all(len(places) == min(k, len(self)) for places, _ in found)
             # Items that no stored row reaches score 0, more than one that was pushed below.
-            if enough and not (isinstance(solver, Precomputed) and any(best[-1] <= 0 for _, best in found)):
+            if enough and not (isinstance(solver, Precomputed) and any(scores[-1] <= 0 for _, scores in found)):
                 ids, scores = (np.stack(parts) for parts in zip(*found, strict=True))
                 return Hits(self.items.ids[ids], scores, queries=asked.numbers)
         answers: list[Hits] = []

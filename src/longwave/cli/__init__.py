@@ -90,7 +90,9 @@ def build(
     ] = None,
     start: Annotated[
         Path | None,
-        typer.Option(metavar="INDEX", help="An earlier index of the same vectors but for new ones at the end: faster."),
+        typer.Option(
+            metavar="INDEX", help="An earlier index of the same vectors but for new ones at the end, to begin with."
+        ),
     ] = None,
     memory: Annotated[
         str | None, typer.Option(metavar="SIZE", help="At most, such as 20G; what the machine has by default.")
@@ -219,9 +221,7 @@ def search(
     index: o.IndexPath,
     queries: o.Queries,
     k: Annotated[int, typer.Option("-k", help="Hits per query.")] = 10,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="F", help="Write hits to .npz, .json or .csv.")
-    ] = None,
+    output: o.HitsFile = None,
     *,
     chosen: dict[str, Any],
 ) -> None:
@@ -235,11 +235,7 @@ def search(
     results.check_output(output)
     with err.status("searching"):
         hits = Index.load(index).search(o.vectors_from(queries), k, **chosen)
-    if output is None:
-        results.print_hits(hits)
-    else:
-        results.write_hits(hits, output)
-        print(f"{output}: {len(hits):,} queries × {hits.ids.shape[1]} hits")
+    results.deliver(hits, output, "queries")
 
 
 @app.command()
@@ -248,9 +244,7 @@ def similar(
     index: o.IndexPath,
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Items of the index.")],
     k: Annotated[int, typer.Option("-k", help="Hits per item.")] = 10,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="F", help="Write hits to .npz, .json or .csv.")
-    ] = None,
+    output: o.HitsFile = None,
     *,
     chosen: dict[str, Any],
 ) -> None:
@@ -266,11 +260,7 @@ def similar(
     results.check_output(output)
     opened = Index.load(index)
     hits = opened.search_by_id(o.ids_from(ids, opened.ids), k, **chosen)
-    if output is None:
-        results.print_hits(hits)
-    else:
-        results.write_hits(hits, output)
-        print(f"{output}: {len(hits):,} items × {hits.ids.shape[1]} hits")
+    results.deliver(hits, output, "items")
 
 
 @app.command()

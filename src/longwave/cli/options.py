@@ -24,6 +24,9 @@ FILES = ".npy .npz .fvecs .bvecs .mat .h5 .parquet .safetensors .csv; FILE:NAME 
 LABELS = ".npy .npz .mat .h5 .parquet .json .csv .txt"
 
 IndexPath = Annotated[Path, typer.Argument(metavar="INDEX", help="An index folder, as `longwave build` writes it.")]
+HitsFile = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="F", help="Write hits to .npz, .json or .csv.")
+]
 Queries = Annotated[str, typer.Argument(metavar="QUERIES", help=f"Query vectors, one per row ({FILES}).")]
 FilterText = Annotated[
     str,

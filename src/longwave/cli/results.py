@@ -28,6 +28,15 @@ def check_output(path: Path | None) -> None:
         raise FileError(f"cannot write {path}: there is no folder {path.parent}")
 
 
+def deliver(hits: Hits, path: Path | None, asked: str) -> None:
+    """On the screen, or into a file with a line that says so. asked: what each row answers, "queries" or "items"."""
+    if path is None:
+        print_hits(hits)
+    else:
+        write_hits(hits, path)
+        print(f"{path}: {len(hits):,} {asked} × {hits.ids.shape[1]} hits")
+
+
 def write_hits(hits: Hits, path: Path) -> None:
     """Write ids and scores by suffix: .npz (arrays), .json (a list per query), .csv (query, rank, id, score)."""
     try:
