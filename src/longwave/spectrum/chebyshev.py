@@ -45,7 +45,7 @@ _SPARSE_PRICE = 8
 _COUNT_MARGIN = 1.05
 # The cut stays away from λ_max, or nothing is left to amplify.
 _MAX_CUT = 0.98
-# The plain estimate takes every residual to lie at the cut, where the gap is smallest, and is 2.5 to 11 times too large.
+# The plain estimate takes every residual to lie at the cut, where the gap is smallest, and is 2.5 to 11 times too big.
 # With this factor it is still 1.3 to 5.5 times the true error, on the graphs of Fashion-MNIST, Oxford and USPS at ranks
 # from 50 to 500 and tolerances from 1e-2 to 1e-4.
 _CALIBRATION = 0.5
