@@ -239,3 +239,22 @@ def test_damaged_numbers_are_an_error_not_a_crash(saved, name):
     file.write_bytes(content)
     with pytest.raises(CorruptIndexError, match=name.removesuffix("_indices")):
         lw.Index.load(saved)
+
+
+def test_facts_of_the_user_travel_with_the_index(tmp_path):
+    vectors, query = lw.datasets.arcs()
+    index = lw.Index.build(vectors, k=2, spectrum=lw.Exact())
+    kept = index.attach({"encoder": "lite0", "scales": [1, 2]}, {"paths": ["a.jpg", "b.jpg"], "mean": np.arange(3.0)})
+    kept.save(tmp_path / "i")
+    back = lw.Index.load(tmp_path / "i")
+    assert back.about == {"encoder": "lite0", "scales": [1, 2]}
+    assert back.attached["paths"].tolist() == ["a.jpg", "b.jpg"]
+    assert back.attached["mean"].tolist() == [0, 1, 2]
+    assert (back.search(query, 3).ids == index.search(query, 3).ids).all()
+
+
+@pytest.mark.parametrize(("about", "arrays"), [({"x": object()}, {}), ({}, {"a/b": [1]}), ({}, {"a": [object()]})])
+def test_facts_that_cannot_be_kept_are_refused(about, arrays):
+    vectors, _ = lw.datasets.arcs()
+    with pytest.raises(lw.errors.InputError):
+        lw.Index.build(vectors, k=2, spectrum=lw.Exact()).attach(about, arrays)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -35,6 +36,8 @@ from longwave.types import Array, Filter, Graph, Hits, Progress, Solution, Spars
 from longwave.vectors import check_vectors, unit_queries, unit_vectors
 
 _FILTER, _SOLVER, _SPECTRUM = LowPass(0.99), Spectral(), Chebyshev(rank=1000)  # frozen values: safe as defaults
+# Before the names of arrays that the user keeps with the index.
+_ATTACHED = "attached-"
 # Scores held at a time: 2^25 float64 are 256 MB, and a solver holds a handful of such arrays.
 _SCORE_NUMBERS = 1 << 25
 # Beyond these one dense product serves all queries, and is exact.
@@ -77,7 +80,7 @@ class Index:
     vectors: (m, d) unit float32; the first n are the vertices of the graph, the others were added by `extend`.
     items: which item each vector belongs to. extension: ψ of the others, CSR (m − n, n), or None. first, second:
     approximate searches over the vectors and over Ū, where `accelerate` has made them. rows: of h(𝒲) for one h, where
-    `precompute` has.
+    `precompute` has. about, attached: what the user keeps with it, see `attach`.
 
     >>> import longwave as lw
     >>> vectors, query = lw.datasets.arcs()
@@ -99,6 +102,8 @@ class Index:
     second: Ann | None = field(default=None, repr=False)
     rows: Sparse | None = field(default=None, repr=False)
     rows_filter: Array | None = field(default=None, repr=False)
+    about: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    attached: Mapping[str, Array] = field(default_factory=dict, repr=False)
 
     @classmethod
     def build(
@@ -406,9 +411,26 @@ class Index:
         settings = replace(self.settings, rows=repr(filter))
         return replace(self, rows=rows, rows_filter=fingerprint(filter), settings=settings)
 
+    def attach(self, about: Mapping[str, Any], arrays: Mapping[str, ArrayLike] | None = None) -> Index:
+        """An index that keeps facts of the user's beside its own: how the vectors were made, where the pictures are.
+
+        about: anything that JSON can hold. arrays: numbers or strings, by name. Both are saved and loaded with the index
+        and replace what was attached before; no search reads them.
+        """
+        try:
+            known = json.loads(json.dumps(dict(about)))
+        except (TypeError, ValueError) as error:
+            raise InputError(f"about must be what JSON can hold (texts, numbers, lists, objects): {error}") from error
+        kept = {name: np.asarray(array) for name, array in (arrays or {}).items()}
+        wrong = [name for name, array in kept.items() if not name.isidentifier() or array.dtype.kind == "O"]
+        if wrong:
+            raise InputError(f"attached array {wrong[0]!r} must have a plain name and hold numbers or strings")
+        return replace(self, about=known, attached=kept)
+
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the index folder; it appears complete or not at all. `force` replaces an index that is there."""
-        storage.write(Path(path), {"settings": asdict(self.settings)}, self._arrays(), force=force)
+        facts = {"settings": asdict(self.settings), "about": dict(self.about)}
+        storage.write(Path(path), facts, self._arrays(), force=force)
 
     @classmethod
     def load(cls, path: str | Path, *, verify: bool = False) -> Index:
@@ -418,7 +440,9 @@ class Index:
             settings = dict(manifest["settings"])
             for name in ("first", "second"):
                 settings[name] = Structure(**settings[name]) if settings.get(name) else None
-            return cls._from_arrays(Settings(**settings), arrays)
+            attached = {n.removeprefix(_ATTACHED): a for n, a in arrays.items() if n.startswith(_ATTACHED)}
+            index = cls._from_arrays(Settings(**settings), arrays)
+            return replace(index, about=dict(manifest.get("about", {})), attached=attached)
         except (KeyError, TypeError, ValueError) as error:
             raise CorruptIndexError(f"{path} is damaged: {error}; build the index again") from error
 
@@ -579,7 +603,7 @@ class Index:
                 arrays[name] = found.pack()
         if self.rows is not None:
             arrays |= {**pack_sparse("rows", self.rows), "rows_filter": np.asarray(self.rows_filter)}
-        return arrays
+        return arrays | {_ATTACHED + name: array for name, array in self.attached.items()}
 
     @classmethod
     def _from_arrays(cls, settings: Settings, arrays: Mapping[str, Array]) -> Index:
