@@ -414,8 +414,8 @@ class Index:
     def attach(self, about: Mapping[str, Any], arrays: Mapping[str, ArrayLike] | None = None) -> Index:
         """An index that keeps facts of the user's beside its own: how the vectors were made, where the pictures are.
 
-        about: anything that JSON can hold. arrays: numbers or strings, by name. Both are saved and loaded with the index
-        and replace what was attached before; no search reads them.
+        about: anything that JSON can hold. arrays: numbers or strings, by name. Both are saved and loaded with the
+        index and replace what was attached before; no search reads them.
         """
         try:
             known = json.loads(json.dumps(dict(about)))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from longwave.cli import app
+import longwave.cli  # noqa: F401  registers the commands
+from longwave.cli.application import app
 
 
 def reference() -> str:

@@ -1,0 +1,181 @@
+"""Commands of the offline stage: build, advise."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from longwave import filters, storage
+from longwave.cli import options as o
+from longwave.cli.application import app
+from longwave.cli.display import err, out, progress_bars
+from longwave.errors import InputError
+from longwave.index import Index
+from longwave.resources import machine_memory, parse_size, show
+
+
+@app.command()
+def build(
+    vectors: Annotated[str, typer.Argument(metavar="VECTORS", help=f"Vectors, one per row ({o.FILES}).")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="INDEX", help="The index folder to write.")],
+    groups: Annotated[
+        str | None, typer.Option(metavar="F", help=f"Item of each vector, for regional search ({o.LABELS}).")
+    ] = None,
+    ids: Annotated[
+        str | None, typer.Option(metavar="F", help=f"Id of each item; row numbers by default ({o.LABELS}).")
+    ] = None,
+    lists: Annotated[
+        str | None,
+        typer.Option(metavar="F", help="Neighbours from elsewhere: .npz with ids, similarities; or .npy of ids."),
+    ] = None,
+    k: Annotated[int, typer.Option(help="Neighbours of each vector in the graph, itself not counted.")] = 50,
+    recall: Annotated[
+        float | None, typer.Option(help="Of the neighbour lists: 1 is exact. By default 1, and 0.95 for large sets.")
+    ] = None,
+    gamma: Annotated[float, typer.Option(help="Similarity is the dot product to this power.")] = 3.0,
+    spectrum: Annotated[
+        str, typer.Option(help="chebyshev, lanczos, simultaneous (as printed), exact, or none.")
+    ] = "chebyshev",
+    rank: Annotated[int | None, typer.Option(help="Eigenpairs to keep: 1000 by default, all for exact.")] = None,
+    oversampling: Annotated[int | None, typer.Option(help="Extra columns of the iteration.")] = None,
+    iterations: Annotated[int | None, typer.Option(help="simultaneous: rounds (6 by default).")] = None,
+    components: Annotated[
+        str, typer.Option(help="blocks (each by itself), giant (the largest only) or whole.")
+    ] = "blocks",
+    min_rank: Annotated[int, typer.Option(help="blocks: eigenpairs that every component keeps.")] = 5,
+    pooling: Annotated[str, typer.Option(help="Regions to items: gmp or sum.")] = "gmp",
+    sparsity: Annotated[float | None, typer.Option(help="Fraction of the basis to drop, such as 0.9.")] = None,
+    seed: Annotated[int, typer.Option(help="Of all random numbers.")] = 0,
+    workdir: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Keep finished stages and rounds here; the same command resumes."),
+    ] = None,
+    start: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="INDEX", help="An earlier index of the same vectors but for new ones at the end, to begin with."
+        ),
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="At most, such as 20G; what the machine has by default.")
+    ] = None,
+    fast: Annotated[
+        bool, typer.Option("--fast", help="Add approximate searches: one query then takes sublinear time.")
+    ] = False,
+    first: Annotated[
+        str | None, typer.Option(metavar="KIND", help="--fast: over the vectors, as faiss names it (HNSW32).")
+    ] = None,
+    second: Annotated[
+        str | None, typer.Option(metavar="KIND", help="--fast: over the basis, as faiss names it (HNSW32,SQfp16).")
+    ] = None,
+    precompute: Annotated[
+        str | None, typer.Option(metavar="H", help="Store rows for this filter, for --solver precomputed.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an index that is there.")] = False,
+) -> None:
+    """Build an index: neighbour graph and Fourier basis, once, offline.
+
+    \b
+    longwave build photos.npy -o photos.longwave
+    longwave build regions.npy --groups photo_of_region.npy --k 200 -o photos.longwave
+    longwave build photos.npy --spectrum none -o photos.longwave      (for --solver cg only)
+    """
+    storage.check_target(output, force=force)
+    method = o.spectrum_from(spectrum, rank, oversampling, iterations)
+    stored = None if precompute is None else filters.parse(precompute)
+    if not fast and (first or second):
+        raise InputError("--first and --second need --fast")
+    group_labels, item_ids = o.labels_from(groups), o.labels_from(ids)
+    began = time.perf_counter()
+    with progress_bars() as progress:
+        index = Index.build(
+            o.vectors_from(vectors),
+            groups=group_labels,
+            ids=item_ids,
+            lists=None if lists is None else o.lists_from(lists),
+            k=k,
+            recall=recall,
+            gamma=gamma,
+            spectrum=method,
+            components=components,
+            min_rank=min_rank,
+            pooling=pooling,
+            sparsity=sparsity,
+            seed=seed,
+            start=None if start is None else Index.load(start),
+            workdir=workdir,
+            memory=memory,
+            progress=progress,
+        )
+    if fast:
+        with err.status("making the approximate searches"):
+            index = index.accelerate(first=first or "HNSW32", second=second or "HNSW32,SQfp16")
+    if stored is not None:
+        with progress_bars() as progress:
+            index = index.precompute(filter=stored, progress=progress)
+    index.save(output, force=force)
+    rank_text = "no basis" if index.spectrum is None else f"rank {index.spectrum.rank:,}"
+    print(f"{output}: {len(index):,} items, {rank_text}, {time.perf_counter() - began:.1f} s")
+
+
+@app.command()
+def advise(
+    source: Annotated[
+        str, typer.Argument(metavar="VECTORS|INDEX", help=f"Vectors, one per row ({o.FILES}), or an index folder.")
+    ],
+    k: Annotated[int, typer.Option(help="Neighbours of each vector in the graph, itself not counted.")] = 50,
+    recall: Annotated[
+        float | None, typer.Option(help="Of the neighbour lists: 1 is exact. By default 1, and 0.95 for large sets.")
+    ] = None,
+    gamma: Annotated[float, typer.Option(help="Similarity is the dot product to this power.")] = 3.0,
+    filter: o.FilterText = "lowpass:0.99",
+    memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="What the basis may take, such as 20G; the machine's by default.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of all random numbers.")] = 0,
+) -> None:
+    """Which rank? What each keeps of the filter, its memory and time; no basis is computed.
+
+    \b
+    longwave advise photos.npy
+    longwave advise photos.longwave --filter heat:10
+    longwave advise photos.npy --memory 8G
+    """
+    from longwave import planning
+
+    h = filters.parse(filter)
+    limit = machine_memory() if memory is None else parse_size(memory)
+    if storage.is_index(Path(source)):
+        index = Index.load(source)
+    else:
+        with progress_bars() as progress:
+            index = Index.build(
+                o.vectors_from(source), k=k, recall=recall, gamma=gamma, spectrum=None, seed=seed, progress=progress
+            )
+    parts = index.memory()
+    held = parts["vectors"] + 2 * parts["graph"]
+    with err.status("estimating the eigenvalues"):
+        advice = planning.advise(index.graph, filter=h, memory=None if limit is None else limit - held, seed=seed)
+    out.print(
+        f"{advice.vertices:,} vertices in {advice.components:,} component(s) share the rank; "
+        f"{advice.exact:,} others are solved exactly at any rank.",
+        highlight=False,
+    )
+    table = Table()
+    for title in ("rank", "smallest eigenvalue", "energy kept", "error with complement", "memory", "time"):
+        table.add_column(title, justify="right")
+    for row in advice.rows:
+        cells = (f"{row.rank:,}", f"{row.eigenvalue:.4f}", f"{row.energy:.1%}", f"{row.error:.1%}", show(row.memory))
+        mark = "bold" if row is advice.suggested else None
+        table.add_row(*cells, f"{row.seconds:,.0f} s" if row.seconds >= 1 else "< 1 s", style=mark)
+    out.print(table, highlight=False)
+    out.print(
+        f"Suggested: --rank {advice.suggested.rank} ({advice.reason}).\n"
+        "energy: share of the squared response of the filter over all eigenvalues. error: of h(W)y for a random y.\n"
+        "memory and time: of the basis, at its peak, on this machine.",
+        highlight=False,
+    )

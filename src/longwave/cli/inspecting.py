@@ -1,0 +1,97 @@
+"""What an index holds: info."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from longwave import filters
+from longwave.cli import options as o
+from longwave.cli.application import app
+from longwave.cli.display import out
+from longwave.index import Index
+from longwave.resources import show
+from longwave.types import COPIED, Filter
+
+
+@app.command()
+def info(
+    index: o.IndexPath,
+    filter: o.FilterText = "lowpass:0.99",
+    verify: Annotated[bool, typer.Option("--verify", help="Read all files and compare their checksums.")] = False,
+) -> None:
+    """Show what an index holds: sizes, components, eigenvalues, residuals, memory, error of the truncation."""
+    h = filters.parse(filter)
+    table = Table(show_header=False, box=None)
+    for name, value in describe(Index.load(index, verify=verify), h).items():
+        table.add_row(name, escape(value))
+    if verify:
+        table.add_row("checksums", "all files are as they were written")
+    out.print(table, highlight=False)
+
+
+def describe(index: Index, h: Filter) -> dict[str, str]:
+    """The lines of `longwave info`."""
+    settings = asdict(index.settings)
+    sizes = index.graph.component_sizes
+    degree = np.diff(index.graph.normalized.indptr)
+    lines = {
+        "items": f"{len(index):,}",
+        "vectors": f"{len(index.vectors):,} × {index.dimension}",
+        "built with": ", ".join(f"{k}={settings[k]}" for k in ("gamma", "components", "pooling", "sparsity", "seed")),
+        "graph": f"{index.graph.normalized.nnz // 2:,} edges, {degree.mean():.1f} per vertex, k {settings['k_used']}",
+        "components": f"{len(sizes):,}, the largest {sizes[0]:,} vertices, {int((degree == 0).sum()):,} isolated",
+    }
+    if settings["k_used"] < settings["k"] and settings["recall"] is not None:
+        lines["graph"] += f" (clipped from {settings['k']}: there are only {index.graph.n_vertices} vectors)"
+    measured = settings["recall"]
+    lines["graph"] += ", lists " + (
+        "given" if measured is None else "exact" if measured == 1 else f"of recall {measured:.3f}"
+    )
+    added = len(index.vectors) - index.graph.n_vertices
+    if added:
+        lines["extension"] = f"{added:,} vectors outside of the graph"
+    s = index.spectrum
+    if s is None:
+        lines["basis"] = "none; search with --solver cg, walk or chebyshev"
+    else:
+        asked = settings["spectrum"]
+        lines["basis"] = f"rank {s.rank:,} of {index.graph.n_vertices:,} vertices, by {asked}"
+        wanted = settings["rank"]
+        if wanted is not None and wanted > index.graph.n_vertices:
+            lines["basis"] += f" (clipped: there are only {index.graph.n_vertices:,} vertices)"
+        elif wanted is not None and wanted != s.rank:
+            lines["basis"] += f" ({wanted:,} asked for; small components are kept whole, and shares are rounded)"
+        if s.rank:
+            lines["eigenvalues"] = f"{s.eigenvalues.max():.6f} … {s.eigenvalues.min():.6f}"
+            lines["residuals"] = f"median {np.median(s.residuals):.1e}, largest {s.residuals.max():.1e}"
+        lines["row norms η"] = f"median {np.median(s.row_norms):.3f}, smallest {s.row_norms.min():.3f}"
+        if s.next_eigenvalue is None:
+            lines["truncation"] = "none: the basis is complete"
+        else:
+            bound = s.truncation_bound(h)
+            with_complement = s.truncation_bound(h, complement=True)
+            lines["truncation"] = (
+                f"largest eigenvalue left out about {s.next_eigenvalue:.4f}; for {h!r} the error is at most "
+                f"{bound:.2g} · ‖y‖ as printed, {with_complement:.2g} · ‖y‖ with the complement"
+            )
+        if settings["sparsity"]:
+            lines["truncation"] += f"; {settings['sparsity']:.0%} of the entries were dropped, see the residuals"
+        if (s.kinds == COPIED).any():
+            lines["truncation"] += "; outside of the giant component y is copied"
+    for name in ("first", "second"):
+        if settings[name]:
+            kept = index.settings.first if name == "first" else index.settings.second
+            assert kept is not None
+            lines[f"{name} search"] = (
+                f"approximate: {kept.kind}, effort {kept.effort}, recall {kept.recall:.3f} measured"
+            )
+    if settings["rows"]:
+        lines["rows"] = f"precomputed for {settings['rows']}"
+    lines["memory"] = ", ".join(f"{part} {show(n)}" for part, n in index.memory().items() if n)
+    return lines

@@ -1,0 +1,88 @@
+"""Searches with known answers: evaluate."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from longwave.cli import options as o
+from longwave.cli import truth
+from longwave.cli.application import app
+from longwave.cli.display import progress_bars
+from longwave.errors import InputError
+from longwave.evaluation import average_precision
+from longwave.index import Index
+from longwave.vectors import row_blocks
+
+
+@app.command()
+@o.with_search_options
+def evaluate(
+    index: o.IndexPath,
+    queries: o.Queries,
+    truth_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--truth", metavar="F", help='JSON: {"queries": [{"positive": [...], "junk": [...]}, ...]}, ids of items.'
+        ),
+    ] = None,
+    labels: Annotated[
+        str | None, typer.Option(metavar="F", help=f"Label of each item, instead of --truth ({o.LABELS}).")
+    ] = None,
+    query_labels: Annotated[str | None, typer.Option(metavar="F", help="Label of each query.")] = None,
+    per_query: Annotated[bool, typer.Option("--per-query", help="Print the average precision of each query.")] = False,
+    *,
+    chosen: dict[str, Any],
+) -> None:
+    """Search with known answers and print mAP (trapezoid of the Oxford protocol; junk counts neither way).
+
+    \b
+    longwave evaluate oxford.longwave queries.npy --truth truth.json --solver euclidean
+    longwave evaluate digits.longwave queries.npy --labels items.npy --query-labels queries_labels.npy
+    """
+    opened = Index.load(index)
+    if truth_file is not None and labels is None:
+        judgements = truth.from_json(truth_file, opened)
+    elif labels is not None and truth_file is None:
+        judgements = truth.from_labels(labels, query_labels, opened)
+    else:
+        raise InputError("give the ground truth either with --truth F or with --labels F and --query-labels F")
+    vectors = o.vectors_from(queries)
+    if chosen["where"] is not None:
+        raise InputError("evaluate ranks all items; leave out --where")
+    given, weights = chosen.pop("query_groups"), chosen.pop("weights")
+    query_of = np.arange(len(vectors)) if given is None else given
+    if len(query_of) != len(vectors):
+        raise InputError(f"--query-groups has {len(query_of)} entries but there are {len(vectors)} query rows")
+    if weights is not None and len(weights) != len(vectors):
+        raise InputError(f"--weights has {len(weights)} entries but there are {len(vectors)} query rows")
+    n_queries = int(query_of.max()) + 1
+    if n_queries != len(judgements):
+        raise InputError(f"there are {n_queries} queries but ground truth for {len(judgements)}")
+    opened.search(vectors[:1], len(opened), **chosen)  # load compiled code outside of the time
+    judged: list[tuple[int, float]] = []
+    start = time.perf_counter()
+    with progress_bars() as progress:
+        for chunk in row_blocks(n_queries, len(opened)):  # a whole ranking each: not all of them at once
+            rows = (query_of >= chunk.start) & (query_of < chunk.stop)
+            own = {"query_groups": query_of[rows] - chunk.start, "weights": None if weights is None else weights[rows]}
+            hits = opened.search(vectors[rows], len(opened), **own, **chosen)
+            pairs = zip(range(chunk.start, chunk.stop), hits.ids, strict=True)
+            judged += [(q, average_precision(ids, judgements[q])) for q, ids in pairs if judgements[q].positive]
+            progress("queries", chunk.stop, n_queries)
+    elapsed = time.perf_counter() - start
+    if not judged:
+        raise InputError("no query has a positive item; there is nothing to evaluate")
+    if per_query:
+        for q, value in judged:
+            print(f"query {q}: {100 * value:.2f}")
+    left_out = n_queries - len(judged)
+    print(
+        f"mAP {100 * np.mean([value for _, value in judged]):.2f} over {len(judged)} queries"
+        + (f" ({left_out} without positives left out)" if left_out else "")
+        + f", {1000 * elapsed / n_queries:.2f} ms per query for the whole ranking"
+    )

@@ -1,0 +1,85 @@
+"""Commands of the online stage: search, similar, explain."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from longwave import filters
+from longwave.cli import options as o
+from longwave.cli import results
+from longwave.cli.application import app
+from longwave.cli.display import err
+from longwave.errors import InputError
+from longwave.index import Index
+
+
+@app.command()
+@o.with_search_options
+def search(
+    index: o.IndexPath,
+    queries: o.Queries,
+    k: Annotated[int, typer.Option("-k", help="Hits per query.")] = 10,
+    output: o.HitsFile = None,
+    *,
+    chosen: dict[str, Any],
+) -> None:
+    """Rank the items of an index along the manifold, for each query.
+
+    \b
+    longwave search photos.longwave queries.npy -k 5
+    longwave search photos.longwave queries.npy --filter heat:10 -o hits.csv
+    longwave search photos.longwave queries.npy --solver hybrid --tolerance 1e-3
+    """
+    results.check_output(output)
+    with err.status("searching"):
+        hits = Index.load(index).search(o.vectors_from(queries), k, **chosen)
+    results.deliver(hits, output, "queries")
+
+
+@app.command()
+@o.with_search_options
+def similar(
+    index: o.IndexPath,
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Items of the index.")],
+    k: Annotated[int, typer.Option("-k", help="Hits per item.")] = 10,
+    output: o.HitsFile = None,
+    *,
+    chosen: dict[str, Any],
+) -> None:
+    """More like these: items of the index are the queries; each is left out of its own hits.
+
+    \b
+    longwave similar photos.longwave 17 42
+    longwave similar photos.longwave beach-3.jpg -k 20
+    """
+    for name in ("query_groups", "weights"):
+        if chosen.pop(name) is not None:
+            raise InputError(f"similar takes its queries from the index; leave out --{name.replace('_', '-')}")
+    results.check_output(output)
+    opened = Index.load(index)
+    hits = opened.search_by_id(o.ids_from(ids, opened.ids), k, **chosen)
+    results.deliver(hits, output, "items")
+
+
+@app.command()
+def explain(
+    index: o.IndexPath,
+    queries: o.Queries,
+    item: Annotated[str, typer.Argument(metavar="ID", help="The item to explain.")],
+    row: Annotated[int, typer.Option(help="Which row of QUERIES.")] = 0,
+    filter: o.FilterText = "lowpass:0.99",
+    neighbors: o.NeighborsOption = 10,
+) -> None:
+    """Why an item was found: what each neighbour of the query contributes, and the way through the graph.
+
+    \b
+    longwave explain photos.longwave queries.npy 4711 --row 3
+    """
+    opened = Index.load(index)
+    vectors = o.vectors_from(queries)
+    if not 0 <= row < len(vectors):
+        raise InputError(f"--row must be from 0 to {len(vectors) - 1}, got {row}")
+    (name,) = o.ids_from([item], opened.ids)
+    print(opened.explain(vectors[row], name, filter=filters.parse(filter), neighbors=neighbors))

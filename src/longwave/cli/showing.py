@@ -1,0 +1,45 @@
+"""The demonstration: demo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from longwave.cli import results
+from longwave.cli.application import app
+from longwave.cli.display import out
+from longwave.resources import show
+
+
+@app.command()
+def demo(
+    picture: Annotated[Path, typer.Option(help="Where to write the picture.")] = Path("demo.png"),
+) -> None:
+    """Handwritten digits: Euclidean search against every variant of manifold search, in one table and a picture."""
+    from longwave import demo as d
+
+    results.check_picture(picture)
+    out.print(
+        f"1,797 handwritten digits, {d.N_QUERIES} of them held out as queries.\n"
+        f"Graph k {d.K}, {d.NEIGHBORS} query neighbours, alpha 0.99, rank {d.RANK}.\n",
+        highlight=False,
+    )
+    table = Table(title_style="")
+    table.add_column("search")
+    table.add_column("in code")
+    for title in ("mAP", "ms / query", "memory"):
+        table.add_column(title, justify="right")
+    rows, data, queries, collection = d.run()
+    for row in rows:
+        table.add_row(row.name, row.how, f"{row.mean:.1f}", f"{row.milliseconds:.3f}", show(row.bytes))
+    out.print(table, highlight=False)
+    d.draw(rows, data, queries, collection, picture)
+    out.print(
+        "mAP: mean average precision, higher is better.\n"
+        f"ms: both searches and the whole ranking, in a batch of {d.N_QUERIES}. memory: what that search keeps.\n"
+        f"The picture is {picture}: hits at growing rank, right and wrong marked.",
+        highlight=False,
+    )
