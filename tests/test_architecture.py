@@ -14,7 +14,9 @@ SOURCE = Path(longwave.__file__).parent
 # but for those of one sub-package.
 LAYERS = [
     ["errors"],
-    ["compiled", "basis", "checks"],
+    ["compiled", "checks"],
+    ["compact"],
+    ["basis"],
     ["types"],
     ["vectors", "checkpoint"],
     ["neighbors", "filters"],

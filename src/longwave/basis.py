@@ -10,6 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from longwave.compact import Compact, compact, products
+
 Array = NDArray[Any]
 
 
@@ -26,10 +28,11 @@ class Basis:
 
     Eigenvectors of one component are zero on all others. A component that holds more than half of the vertices is
     cheapest as dense columns (4 bytes an entry, zeros included); smaller ones as sparse columns (8 bytes an entry, no
-    zeros). So at most one component is dense, and U never takes more than twice its non-zeros.
+    zeros). So at most one component is dense, and U never takes more than twice its non-zeros. The dense part may be
+    stored in 2 or 1 bytes an entry (`compress`).
     """
 
-    dense: NDArray[np.float32]  # (n, d)
+    dense: Any  # (n, d) float32, or Compact
     sparse: sp.csr_array[Any, tuple[int, int]]  # (n, r - d)
 
     def __post_init__(self) -> None:
@@ -49,8 +52,12 @@ class Basis:
 
     @cached_property
     def by_column(self) -> Any:
-        """The sparse part, CSC: what a search reads that touches few columns. Takes its memory a second time."""
+        """The sparse part as an inverted index, CSC: the items of each component. Takes its memory a second time."""
         return self.sparse.tocsc()
+
+    def compress(self, kind: str) -> Basis:
+        """The same with the dense part as "float16" or "int8"."""
+        return Basis(compact(self.dense, kind), self.sparse)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -65,7 +72,7 @@ class Basis:
     @property
     def nonzeros(self) -> int:
         """Stored entries: all of the dense part, and the sparse ones."""
-        return int(self.dense.size + self.sparse.nnz)
+        return int(np.prod(self.dense.shape) + self.sparse.nnz)
 
     def project(self, signals: Any) -> Array:
         """The graph Fourier transform, Uᵀ y for every row y. signals: (q, n) dense or CSR -> (q, r).
@@ -73,18 +80,35 @@ class Basis:
         For a sparse y only its own rows of U are read.
         """
         if not sp.issparse(signals):
-            return np.hstack([signals @ self.dense, signals @ self.sparse])
+            dense = self.dense[:] if isinstance(self.dense, Compact) else self.dense
+            return np.hstack([signals @ dense, signals @ self.sparse])
         touched = np.unique(signals.indices)
         narrow = signals[:, touched]  # (q, t): t vertices touched by any query
         return np.hstack([narrow @ self.dense[touched], (narrow @ self.sparse[touched]).toarray()])
 
     def synthesize(self, coefficients: Array) -> Array:
-        """The inverse transform, U z for every row z. (q, r) -> (q, n)."""
+        """The inverse transform, U z for every row z. (q, r) -> (q, n).
+
+        Components that z does not touch are not read.
+        """
         d = self.dense.shape[1]
-        out = coefficients[:, :d] @ self.dense.T
-        if self.sparse.nnz:
+        if coefficients[:, :d].any():
+            out = products(coefficients[:, :d], self.dense)
+        else:
+            out = np.zeros((len(coefficients), len(self.dense)), dtype=np.float32)
+        if self.sparse.nnz and len(coefficients) == 1:
+            self.add_sparse(coefficients[0, d:], out[0])
+        elif self.sparse.nnz:
             out += (self.sparse @ coefficients[:, d:].T).T
         return out
+
+    def add_sparse(self, coefficients: Array, out: Array) -> None:
+        """out += (sparse part) z for one z: only the lists of components that z touches are read. (s,), (n,)"""
+        from longwave import compiled
+
+        lists, touched = self.by_column, np.flatnonzero(coefficients)
+        weights = np.asarray(coefficients[touched], dtype=np.float32)
+        compiled.add_lists(lists.data, lists.indices, lists.indptr, touched, weights, out)
 
     def pool(self, pooling: Any) -> Basis:
         """Ū = ΣU. pooling: (N, n) sparse."""
@@ -99,4 +123,4 @@ class Basis:
 
     def toarray(self) -> NDArray[np.float32]:
         """All of U as one dense array (n, r)."""
-        return np.hstack([self.dense, self.sparse.toarray()])
+        return np.hstack([self.dense[:], self.sparse.toarray()])

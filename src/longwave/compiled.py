@@ -15,6 +15,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import numba
 import numpy as np
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
@@ -189,3 +190,48 @@ def permute_rows(block: Array, targets: Array) -> None:
                 break
             for c in range(block.shape[1]):
                 carried[c], block[place, c] = block[place, c], carried[c]
+
+
+@intrinsic
+def _float_of(context: Any, bits: Any) -> Any:
+    """The float32 that has these 32 bits."""
+
+    def generate(target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return builder.bitcast(values[0], target.get_value_type(numba.types.float32))
+
+    return numba.types.float32(numba.types.uint32), generate
+
+
+@numba.njit(parallel=True, cache=True, fastmath=True)
+def scan_halves(codes: Array, query: Array, out: Array) -> None:
+    """Inner products with rows of float16. codes: (n, d) their bits; query: (d,), times 2^112; out: (n,).
+
+    Sign, exponent and mantissa are moved to their places in a float32; the query makes up for the smaller exponent.
+    """
+    for i in numba.prange(codes.shape[0]):
+        row, total = codes[i], np.float32(0)
+        for c in range(row.shape[0]):
+            bits = np.uint32(row[c])
+            sign = (bits & np.uint32(0x8000)) << np.uint32(16)
+            rest = (bits & np.uint32(0x7FFF)) << np.uint32(13)
+            total += _float_of(np.uint32(sign | rest)) * query[c]
+        out[i] = total
+
+
+@numba.njit(parallel=True, cache=True, fastmath=True)
+def scan_bytes(codes: Array, scales: Array, query: Array, out: Array) -> None:
+    """Inner products with rows of int8. codes: (n, d); scales: (n,); query: (d,); out: (n,)."""
+    for i in numba.prange(codes.shape[0]):
+        row, total = codes[i], np.float32(0)
+        for c in range(row.shape[0]):
+            total += np.float32(row[c]) * query[c]
+        out[i] = total * scales[i]
+
+
+@numba.njit(cache=True)
+def add_lists(data: Array, indices: Array, indptr: Array, columns: Array, weights: Array, out: Array) -> None:
+    """An inverted index: out[i] += weights[c] · data over the lists of some columns. CSC; only these lists are read."""
+    for j in range(columns.shape[0]):
+        weight = weights[j]
+        for e in range(indptr[columns[j]], indptr[columns[j] + 1]):
+            out[indices[e]] += weight * data[e]

@@ -148,7 +148,7 @@ def _fill(block: Block, *, earlier: Basis, vertices: NDArray[np.int64]) -> int:
     count: int = min(n_dense + len(touched), block.shape[1])
     block[:, :count] = 0
     for rows in np.array_split(known, 1 + known.size // 4096):
-        block[rows, : min(n_dense, count)] = earlier.dense[vertices[rows], : min(n_dense, count)]
+        block[rows, : min(n_dense, count)] = earlier.dense[vertices[rows]][:, : min(n_dense, count)]
     if count > n_dense:
         block[known, n_dense:count] = sparse[:, touched[: count - n_dense]].toarray()
     return count

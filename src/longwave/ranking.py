@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from longwave import compact
+from longwave.compact import Rows
 from longwave.errors import FilterError, InputError
 from longwave.filters import response
 from longwave.types import Array, Filter, Hits, Sparse
@@ -50,12 +52,14 @@ class Euclidean:
     """
 
 
-def euclidean_scores(queries: Array, vectors: Array, pooling: Sparse | None, weights: Array | None = None) -> Array:
+def euclidean_scores(
+    queries: Array, vectors: Array | Rows, pooling: Sparse | None, weights: Array | None = None
+) -> Array:
     """s = Σ (w ∘ V q): pooled similarity of every item. queries: (q, d), regions of a query summed -> (q, N).
 
     weights: (n,) of every vector before pooling; None for 1.
     """
-    products = queries @ vectors.T  # (q, n)
+    products = compact.products(queries, vectors)  # (q, n)
     if weights is not None:
         products *= weights
     return products if pooling is None else np.asarray(products @ pooling.T)
@@ -80,7 +84,7 @@ def blend_scale(blend: Blend, filter: Filter, scores: Array, similarities: Array
 def blend_scores(
     scores: Array,
     queries: Array,
-    vectors: Array,
+    vectors: Array | Rows,
     pooling: Sparse | None,
     row_norms: Array | None,
     *,
