@@ -27,7 +27,7 @@ LAYERS = [
     ["solvers", "offline"],
     ["ranking", "extension", "items", "resources"],
     ["explanation", "candidates"],
-    ["storage", "arrays"],
+    ["storage", "arrays", "settings", "online"],
     ["index"],
     ["evaluation", "planning"],
     ["datasets"],

@@ -71,7 +71,10 @@ def test_kinds_that_cannot_be_stored(rows, kind):
 @pytest.mark.parametrize("kind", ["float16", "int8"])
 def test_a_compressed_basis_transforms_like_the_whole_one(kind):
     rng = np.random.default_rng(1)
-    whole = Basis(rng.standard_normal((50, 6)).astype(np.float32) / 7, sp.random_array((50, 4), density=0.2, rng=rng))
+    whole = Basis(
+        rng.standard_normal((50, 6)).astype(np.float32) / 7,
+        sp.random_array((50, 4), density=0.2, rng=rng, format="csr"),
+    )
     small = whole.compress(kind)
     waves = rng.standard_normal((3, 10)).astype(np.float32)
     signals = sp.random_array((3, 50), density=0.2, rng=rng, format="csr").astype(np.float32)

@@ -62,7 +62,7 @@ def test_hits_are_sorted_and_shaped(index, queries):
 
 def test_chunks_of_queries_change_nothing(index, queries, monkeypatch):
     whole = index.search(queries, k=5, solver=lw.Hybrid(), blend=0.5)
-    monkeypatch.setattr("longwave.index._SCORE_NUMBERS", 300 * 5)
+    monkeypatch.setattr("longwave.online._SCORE_NUMBERS", 300 * 5)
     cut = index.search(queries, k=5, solver=lw.Hybrid(), blend=0.5)
     np.testing.assert_array_equal(whole.ids, cut.ids)
     np.testing.assert_array_equal(whole.steps, cut.steps)
@@ -128,7 +128,7 @@ def test_blend_is_the_formula(vectors, queries):
         return out
 
     x, s = dense(), dense(solver=lw.Euclidean())
-    eta = index.row_norms
+    eta = index.online.row_norms
     for scale, c in (
         ("printed", np.ones((12, 1))),
         ("impulse", np.full((12, 1), 0.01)),
@@ -149,7 +149,7 @@ def test_regional_blend_pools_like_x(vectors, queries):
     x = index.search(queries, 100, **options)
     mixed = index.search(queries, 100, blend=lw.Blend(1.0, "printed"), **options)
     region_sum = np.stack([oracle.unit(queries)[query_of == q].sum(axis=0) for q in range(3)])
-    term = ((1 - index.row_norms) * (region_sum @ oracle.unit(vectors).T)) @ index.item_pooling.toarray().T
+    term = ((1 - index.online.row_norms) * (region_sum @ oracle.unit(vectors).T)) @ index.pooling.toarray().T
     for row in range(3):
         before = dict(zip(x.ids[row].tolist(), x.scores[row].tolist(), strict=True))
         for i, score in zip(mixed.ids[row].tolist(), mixed.scores[row].tolist(), strict=True):
@@ -180,7 +180,7 @@ def test_sparsity_drops_that_fraction(vectors, queries):
 def test_sparsify_then_pool(vectors, queries):
     """Regional: U is sparsified, then pooled."""
     index = lw.Index.build(vectors, groups=np.arange(300) // 3, k=10, spectrum=lw.Lanczos(40), sparsity=0.8)
-    expected = index.item_pooling @ index.spectrum.eigenvectors.toarray()
+    expected = index.pooling @ index.spectrum.eigenvectors.toarray()
     np.testing.assert_allclose(index.pooled.toarray(), expected, atol=1e-6)
 
 

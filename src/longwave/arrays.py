@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from longwave.basis import Basis
+from longwave.compact import Compact, Quantized
 from longwave.types import Array, Sparse, Spectrum
 
 
@@ -20,23 +22,58 @@ def pack_spectrum(spectrum: Spectrum) -> dict[str, Array]:
         "row_norms": spectrum.row_norms,
         "kinds": spectrum.kinds,
         "next_eigenvalue": following,
-        "basis": spectrum.eigenvectors.dense,
-        **pack_sparse("basis_sparse", spectrum.eigenvectors.sparse),
+        **pack_basis("basis", spectrum.eigenvectors),
     }
 
 
 def unpack_spectrum(arrays: Mapping[str, Array]) -> Spectrum:
     """The spectrum that `pack_spectrum` took apart."""
-    following, dense = arrays["next_eigenvalue"], arrays["basis"]
-    shape = len(arrays["kinds"]), len(arrays["eigenvalues"]) - dense.shape[1]
+    following = arrays["next_eigenvalue"]
     return Spectrum(
         eigenvalues=arrays["eigenvalues"],
-        eigenvectors=Basis(dense, unpack_sparse("basis_sparse", arrays, shape)),
+        eigenvectors=unpack_basis("basis", arrays, len(arrays["kinds"])),
         residuals=arrays["residuals"],
         row_norms=arrays["row_norms"],
         next_eigenvalue=float(following[0]) if len(following) else None,
         kinds=arrays["kinds"],
     )
+
+
+def pack_basis(name: str, basis: Basis) -> dict[str, Array]:
+    """The arrays of a basis, by name."""
+    return {**pack_rows(name, basis.dense), **pack_sparse(f"{name}_sparse", basis.sparse)}
+
+
+def unpack_basis(name: str, arrays: Mapping[str, Array], n: int) -> Basis:
+    """The basis of n rows that `pack_basis` took apart."""
+    dense = unpack_rows(name, arrays)
+    shape = n, len(arrays["eigenvalues"]) - dense.shape[1]
+    return Basis(dense, unpack_sparse(f"{name}_sparse", arrays, shape))
+
+
+def pack_rows(name: str, rows: Any) -> dict[str, Array]:
+    """The arrays of rows in whatever kind, by name."""
+    if isinstance(rows, Quantized):
+        import faiss
+
+        return {f"{name}_codes": np.asarray(faiss.serialize_index(rows.index))}
+    if isinstance(rows, Compact):
+        return {name: rows.codes, f"{name}_scales": rows.scales}
+    return {name: rows}
+
+
+def unpack_rows(name: str, arrays: Mapping[str, Array], kind: str = "") -> Any:
+    """The rows that `pack_rows` took apart. kind: of a quantiser."""
+    if f"{name}_codes" in arrays:
+        import faiss
+
+        try:
+            return Quantized(faiss.deserialize_index(np.ascontiguousarray(arrays[f"{name}_codes"])), kind)
+        except RuntimeError as error:
+            raise ValueError(f"{name}_codes cannot be read") from error
+    if f"{name}_scales" in arrays:
+        return Compact(arrays[name], arrays[f"{name}_scales"])
+    return arrays[name]
 
 
 def pack_sparse(name: str, matrix: Sparse) -> dict[str, Array]:

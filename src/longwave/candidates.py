@@ -18,16 +18,17 @@ from longwave.types import Array, Filter, Sparse
 
 
 def candidate_scores(
-    system: System, rows: Ann, observation: Sparse, filter: Filter, solver: Spectral, *, count: int
+    system: System, rows: Ann, vertices: Array, y: Array, filter: Filter, solver: Spectral, *, count: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Items that may be among the best, and their scores as `Spectral` has them. observation: CSR (1, n) -> (c,), (c,)
+    """Items that may be among the best, ascending, and their scores as `Spectral` has them. -> (c,), (c,)
+
+    vertices, y: (m,) where the observation is not zero, and its values there.
 
     Candidates are about the `count` best by Ū z, all items that y touches itself, and all items in the small components
     that y touches. Time O(|y| r + c r) and one search.
     """
     spectrum, pooled = system.require_spectrum("Spectral"), system.pooled_basis
-    n_dense = pooled.dense.shape[1]
-    vertices, y = observation.indices, observation.data
+    n_dense, ends = pooled.dense.shape[1], spectrum.eigenvectors.sparse.indptr
     at_zero = float(response(filter, np.zeros(1))[0])
     gains = (response(filter, spectrum.eigenvalues) - (at_zero if solver.complement else 0.0)).astype(np.float32)
     waves = y @ spectrum.eigenvectors.dense[vertices] * gains[:n_dense]  # h(Λ) Uᵀ y: (r,)
@@ -36,15 +37,15 @@ def candidate_scores(
     if system.pooling is None:
         own, own_scores = vertices, direct
     else:
-        passed = sp.csr_array((direct, vertices, [0, len(vertices)]), shape=observation.shape) @ system.items_of
+        shape = 1, system.normalized.shape[0]
+        passed = sp.csr_array((direct, vertices, [0, len(vertices)]), shape=shape) @ system.items_of
         own, own_scores = passed.indices, passed.data
     small = np.zeros(0, dtype=np.float32)
-    if pooled.sparse.nnz:
+    if (ends[vertices + 1] > ends[vertices]).any():  # y touches a small component
         small_waves = (y @ spectrum.eigenvectors.sparse[vertices]) * gains[n_dense:]
         if small_waves.any():
-            # Only the columns that y touches are read.
-            touched = np.flatnonzero(small_waves)
-            small = pooled.by_column[:, touched] @ small_waves[touched]  # (N,)
+            small = np.zeros(len(pooled.dense), dtype=np.float32)
+            pooled.add_sparse(small_waves, small)
     parts = [own, np.flatnonzero(small)]
     if waves.any():
         found = rows.search(waves[None, :], count).ids[0]

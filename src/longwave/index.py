@@ -14,71 +14,52 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from longwave import ann, explanation, extension, neighbors, observation, resources, storage
+from longwave import ann, explanation, extension, neighbors, online, resources, storage
 from longwave.ann import Ann
-from longwave.arrays import check_range, pack_sparse, pack_spectrum, unpack_sparse, unpack_spectrum
+from longwave.arrays import (
+    check_range,
+    pack_basis,
+    pack_rows,
+    pack_sparse,
+    pack_spectrum,
+    unpack_basis,
+    unpack_rows,
+    unpack_sparse,
+    unpack_spectrum,
+)
 from longwave.basis import Basis
-from longwave.candidates import best, blend_candidates, candidate_scores, sample_waves
+from longwave.candidates import sample_waves
 from longwave.checks import check_counts, check_value
+from longwave.compact import NUMBERS, compress, relative_error
 from longwave.errors import CorruptIndexError, DataWarning, InputError
 from longwave.explanation import Explanation
 from longwave.filters import LowPass, fingerprint
 from longwave.items import Items
 from longwave.observation import Queries
 from longwave.offline import Recipe
+from longwave.online import FEW_HITS, FEW_QUERIES, Online
 from longwave.pooling import check_pooling, pooling_matrix
-from longwave.ranking import Blend, Euclidean, best_of, blend_scores, euclidean_scores, without_self
+from longwave.ranking import Blend, Euclidean, without_self
 from longwave.resources import Work
-from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Precomputed, Solver, Spectral, System
-from longwave.solvers.precomputed import largest_entries, require_rows
+from longwave.settings import Settings, Stored, Structure
+from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Solver, Spectral, System
+from longwave.solvers.precomputed import largest_entries
 from longwave.spectrum import Chebyshev, Method
-from longwave.types import Array, Filter, Graph, Hits, Progress, Solution, Sparse, Spectrum
+from longwave.types import Array, Filter, Graph, Hits, Progress, Sparse, Spectrum
 from longwave.vectors import check_vectors, unit_queries, unit_vectors
 
 _FILTER, _SOLVER, _SPECTRUM = LowPass(0.99), Spectral(), Chebyshev(rank=1000)  # frozen values: safe as defaults
 # Before the names of arrays that the user keeps with the index.
 _ATTACHED = "attached-"
-# Scores held at a time: 2^25 float64 are 256 MB, and a solver holds a handful of such arrays.
-_SCORE_NUMBERS = 1 << 25
-# Beyond these one dense product serves all queries, and is exact.
-_FEW_QUERIES, _FEW_HITS = 16, 1000
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How an index was built: what was asked for, what was possible (`k_used`), the lists' measured recall."""
-
-    k: int
-    k_used: int
-    recall: float | None
-    gamma: float
-    spectrum: str
-    rank: int | None
-    components: str
-    min_rank: int
-    pooling: str
-    sparsity: float | None
-    seed: int
-    first: Structure | None = None
-    second: Structure | None = None
-    rows: str | None = None
-
-
-@dataclass(frozen=True)
-class Structure:
-    """An approximate search that the index holds: its kind (a faiss factory string), effort and measured recall."""
-
-    kind: str
-    effort: int
-    recall: float
 
 
 @dataclass(frozen=True, eq=False)
 class Index:
     """A collection of vectors, its graph and the graph's Fourier basis, ready to be searched along the manifold.
 
-    vectors: (m, d) unit float32; the first n are the vertices of the graph, the others were added by `extend`.
-    items: which item each vector belongs to. extension: ψ of the others, CSR (m − n, n), or None. first, second:
+    vectors: (m, d) unit float32, or in fewer bytes (`compress`); the first n are the vertices of the graph, the others
+    were added by `extend`. items: which item each vector belongs to. extension: ψ of the others, CSR (m − n, n), or
+    None. pooling: Σ from all vectors to items, None where every vector is an item. pooled: Ū. first, second:
     approximate searches over the vectors and over Ū, where `accelerate` has made them. rows: of h(𝒲) for one h, where
     `precompute` has. about, attached: what the user keeps with it, see `attach`.
 
@@ -91,12 +72,13 @@ class Index:
     array([[0, 1, 2, 3, 4, 5]])
     """
 
-    vectors: NDArray[np.float32]
+    vectors: Any
     graph: Graph
     spectrum: Spectrum | None
     items: Items
     settings: Settings
     extension: Sparse | None = None
+    pooling: Sparse | None = field(default=None, repr=False)
     pooled: Basis | None = field(default=None, repr=False)
     first: Ann | None = field(default=None, repr=False)
     second: Ann | None = field(default=None, repr=False)
@@ -170,7 +152,8 @@ class Index:
         settings = Settings(
             k, made.k_used, made.recall, gamma, repr(spectrum), rank, components, min_rank, pooling, sparsity, seed
         )
-        return cls(unit, made.graph, made.spectrum, items, settings)._with_pooled()
+        index = cls(unit, made.graph, made.spectrum, items, settings, pooling=_item_pooling(unit, items, pooling))
+        return index._with_pooled()
 
     def search(
         self,
@@ -219,27 +202,15 @@ class Index:
             observed = self.observe(asked, neighbors=neighbors, cut=cut, region_sum=region_sum)
             _warn_of_blind_queries(observed)
 
-        few = len(asked) <= _FEW_QUERIES and k <= _FEW_HITS and allowed is None
-        if few and observed is not None and self._has_candidates(solver, mixed):
-            found = [self._quick(observed[[q]], summed[q], k, filter, solver, mixed) for q in range(len(asked))]
-            enough = all(len(places) == min(k, len(self)) for places, _ in found)
-            # Items that no stored row reaches score 0, more than one that was pushed below.
-            if enough and not (isinstance(solver, Precomputed) and any(scores[-1] <= 0 for _, scores in found)):
-                ids, scores = (np.stack(parts) for parts in zip(*found, strict=True))
-                return Hits(self.items.ids[ids], scores, queries=asked.numbers)
-        answers: list[Hits] = []
-        step = max(1, _SCORE_NUMBERS // max(self.graph.n_vertices, len(self.items)))
-        for start in range(0, len(asked), step):
-            rows = slice(start, start + step)
-            if observed is None or isinstance(solver, Euclidean):
-                solution = Solution(euclidean_scores(summed[rows], self.vectors, self.item_pooling))
-            else:
-                solution = solver(self.system, sp.csr_array(observed[rows]), filter)
-                if mixed is not None:
-                    solution = replace(solution, scores=self._blended(solution.scores, summed[rows], mixed, filter))
-            places, scores = best_of(solution.scores, k, allowed)
-            answers.append(Hits(self.items.ids[places], scores, solution.errors, solution.steps))
-        return replace(_join_hits(answers), queries=asked.numbers)
+        few = len(asked) <= FEW_QUERIES and k <= FEW_HITS and allowed is None
+        hits = None
+        if few and observed is not None and online.has_candidates(self.online, solver, mixed):
+            hits = online.rank_few(self.online, observed, summed, k, filter=filter, solver=solver, blend=mixed)
+        if hits is None:
+            hits = online.rank_all(
+                self.online, observed, summed, k, filter=filter, solver=solver, blend=mixed, allowed=allowed
+            )
+        return replace(hits, queries=asked.numbers)
 
     def search_by_id(self, ids: ArrayLike, k: int = 10, *, include_self: bool = False, **options: Any) -> Hits:
         """More like these: the vectors of known items are the queries, one query for each id.
@@ -295,15 +266,7 @@ class Index:
         self, queries: Queries, *, neighbors: int = 10, cut: int | None = None, region_sum: str = "similarities"
     ) -> Sparse:
         """The first search: query vectors to y, CSR (queries, n)."""
-        return observation.observe(
-            self._lists(queries.regions, neighbors),
-            queries.query_of,
-            n_vertices=self.graph.n_vertices,
-            gamma=self.settings.gamma,
-            weights=queries.weights,
-            cut=cut,
-            region_sum=region_sum,
-        )
+        return online.observe(self.online, queries, neighbors=neighbors, cut=cut, region_sum=region_sum)
 
     def embed(self, vectors: ArrayLike, *, filter: Filter = _FILTER, neighbors: int = 10) -> Array:
         """φ̂(z) of unseen vectors (§5.4): points in ℝʳ whose dot product is the manifold kernel κ̂. (m, d) -> (m, r)."""
@@ -337,11 +300,15 @@ class Index:
         rows = self._psi(unit, neighbors, normalized=normalized)
         items = self.items.extend(Items.make(len(unit), groups=groups, ids=ids), default=ids is None and groups is None)
         stacked = rows if self.extension is None else sp.csr_array(sp.vstack([self.extension, rows]))
+        vectors_now = (
+            np.vstack([self.vectors, unit]) if isinstance(self.vectors, np.ndarray) else self.vectors.with_rows(unit)
+        )
         whole = replace(
             self,
-            vectors=np.vstack([self.vectors, unit]),
+            vectors=vectors_now,
             items=items,
             extension=stacked,
+            pooling=_extended_pooling(self, unit, items),
             pooled=None,
             second=None,  # they know nothing of the new items
             rows=None,
@@ -376,7 +343,7 @@ class Index:
         one = two = None
         if first is not None:
             one = ann.build(vertices, first, queries=vertices[sample], k=min(10, len(vertices)), target=recall)
-        rows = np.zeros((0, 0), dtype=np.float32) if self.spectrum is None else self.system.pooled_basis.dense
+        rows = np.zeros((0, 0), dtype=np.float32) if self.spectrum is None else self.system.pooled_basis.dense[:]
         if second is not None and not rows.size:
             warnings.warn(
                 "the second search stays exact: this basis has no dense part (no component holds half of the vectors, "
@@ -389,6 +356,33 @@ class Index:
             two = ann.build(rows, second, queries=waves, k=min(100, len(rows)), target=overlap)
         settings = replace(self.settings, first=_structure(one), second=_structure(two))
         return replace(self, first=one, second=two, settings=settings)
+
+    def compress(self, *, basis: str | None = None, vectors: str | None = None) -> Index:
+        """An index that takes less memory: the dense part of U and Ū, and the vectors, in fewer bytes.
+
+        basis: "float16" or "int8". vectors: "float16", "int8", or a faiss quantiser: "PQ64" is 64 bytes a vector. None
+        leaves them as they are. Searches are then those of the numbers as stored; `settings` has their relative error.
+        Call `accelerate` before, if at all. What was stored exactly is gone from the index that this returns.
+        """
+        changed: dict[str, Any] = {}
+        stored: dict[str, Any] = {}
+        if basis is not None:
+            if basis not in NUMBERS:
+                raise InputError(f"basis must be stored as {' or '.join(NUMBERS)}, got '{basis}'")
+            spectrum = self.system.require_spectrum("compress(basis=...)")
+            whole = spectrum.eigenvectors
+            if not isinstance(whole.dense, np.ndarray):
+                raise InputError("the basis of this index is stored in fewer bytes already; compress the original")
+            small = whole.compress(basis)
+            changed["spectrum"] = replace(spectrum, eigenvectors=small)
+            changed["pooled"] = None if self.pooled is None else self.pooled.compress(basis)
+            stored["basis_as"] = Stored(basis, relative_error(whole.dense, small.dense))
+        if vectors is not None:
+            if not isinstance(self.vectors, np.ndarray):
+                raise InputError("the vectors of this index are stored in fewer bytes already; compress the original")
+            changed["vectors"] = compress(self.vectors, vectors)
+            stored["vectors_as"] = Stored(vectors, relative_error(self.vectors, changed["vectors"]))
+        return replace(self, settings=replace(self.settings, **stored), **changed)
 
     def precompute(
         self,
@@ -437,11 +431,8 @@ class Index:
         """Open an index folder, memory-mapped; `verify` reads everything once and compares checksums."""
         manifest, arrays = storage.read(Path(path), verify=verify)
         try:
-            settings = dict(manifest["settings"])
-            for name in ("first", "second"):
-                settings[name] = Structure(**settings[name]) if settings.get(name) else None
             attached = {n.removeprefix(_ATTACHED): a for n, a in arrays.items() if n.startswith(_ATTACHED)}
-            index = cls._from_arrays(Settings(**settings), arrays)
+            index = cls._from_arrays(Settings.parse(manifest["settings"]), arrays)
             return replace(index, about=dict(manifest.get("about", {})), attached=attached)
         except (KeyError, TypeError, ValueError) as error:
             raise CorruptIndexError(f"{path} is damaged: {error}; build the index again") from error
@@ -477,11 +468,18 @@ class Index:
         }
 
     @cached_property
-    def item_pooling(self) -> Sparse | None:
-        """Σ from all vectors to items, CSR (N, m); None where every vector is an item."""
-        if self.items.item_of is None:
-            return None
-        return pooling_matrix(self.vectors, self.items.item_of, pooling=self.settings.pooling)
+    def online(self) -> Online:
+        """What the online stage reads."""
+        return Online(
+            self.vectors,
+            self.items,
+            self.system,
+            self.settings.gamma,
+            self.pooling,
+            self.extension,
+            self.first,
+            self.second,
+        )
 
     @cached_property
     def system(self) -> System:
@@ -499,20 +497,10 @@ class Index:
     @cached_property
     def _vertex_pooling(self) -> Sparse | None:
         if self.extension is None:
-            return self.item_pooling
+            return self.pooling
         n = self.graph.n_vertices
         lift = sp.csr_array(sp.vstack([sp.eye_array(n, dtype=np.float32, format="csr"), self.extension]))
-        return lift if self.item_pooling is None else sp.csr_array(self.item_pooling @ lift)
-
-    @cached_property
-    def row_norms(self) -> Array:
-        """η of every vector; of an added one the mean of its neighbours', weighted by ψ. (m,)"""
-        basis = self.system.require_spectrum("blend")
-        if self.extension is None:
-            return basis.row_norms
-        total = np.asarray(self.extension.sum(axis=1)).ravel()
-        mean = np.divide(self.extension @ basis.row_norms, total, out=np.zeros_like(total), where=total > 0)
-        return np.concatenate([basis.row_norms, mean]).astype(np.float32)
+        return lift if self.pooling is None else sp.csr_array(self.pooling @ lift)
 
     def _basis_of_first(self, vectors: NDArray[np.float32]) -> Basis | None:
         """U as the start of a build of these vectors, whose first rows should be those of this index."""
@@ -537,54 +525,16 @@ class Index:
             return self
         return replace(self, pooled=self.spectrum.eigenvectors.pool(self._vertex_pooling))
 
-    def _blended(self, scores: Array, summed: Array, blend: Blend, filter: Filter) -> Array:
-        norms = None if blend.everywhere else self.row_norms
-        return blend_scores(scores, summed, self.vectors, self.item_pooling, norms, blend=blend, filter=filter)
-
-    def _has_candidates(self, solver: Solver | Euclidean, blend: Blend | None) -> bool:
-        if isinstance(solver, Precomputed):
-            return blend is None
-        return self.second is not None and isinstance(solver, Spectral)
-
-    def _quick(
-        self, observed: Sparse, query: Array, k: int, filter: Filter, solver: Any, blend: Blend | None
-    ) -> tuple[NDArray[np.int64], Array]:
-        """The k best items for one query, from candidates. observed: CSR (1, n), query: (d,) -> (k,), (k,)"""
-        if isinstance(solver, Precomputed):
-            reached = observed @ require_rows(self.system, filter)
-            reached.sort_indices()
-            places, scores = reached.indices.astype(np.int64), reached.data
-        else:
-            rows_of_basis: Any = self.second
-            places, scores = candidate_scores(
-                self.system, rows_of_basis, observed, filter, solver, count=max(2 * k, 100)
-            )
-        if blend is not None:
-            rows, pooling = places, None
-            if self.item_pooling is not None:
-                pooling = sp.csr_array(self.item_pooling[places])
-                rows = np.unique(pooling.indices)
-                pooling = sp.csr_array(pooling[:, rows])
-            norms = None if blend.everywhere else self.row_norms
-            scores = blend_candidates(scores, query, self.vectors, rows, pooling, norms, blend=blend, filter=filter)
-        return best(places, scores, k)
-
-    def _lists(self, regions: NDArray[np.float32], count: int) -> Any:
-        if self.first is not None:
-            return self.first.search(regions, min(count, self.graph.n_vertices))
-        vertices = self.vectors[: self.graph.n_vertices]
-        return neighbors.nearest(regions, vertices, k=min(count, len(vertices)))
-
     def _psi(self, regions: NDArray[np.float32], count: int, *, normalized: bool = False) -> Sparse:
         return extension.psi(
-            self._lists(regions, count),
+            online.first_search(self.online, regions, count),
             n_vertices=self.graph.n_vertices,
             gamma=self.settings.gamma,
             normalized=normalized,
         )
 
     def _arrays(self) -> dict[str, Array]:
-        arrays: dict[str, Array] = {"vectors": self.vectors, "ids": self.items.ids}
+        arrays: dict[str, Array] = {**pack_rows("vectors", self.vectors), "ids": self.items.ids}
         arrays |= {
             "degrees": self.graph.degrees,
             "labels": self.graph.labels,
@@ -596,8 +546,10 @@ class Index:
             arrays |= pack_sparse("extension", self.extension)
         if self.spectrum is not None:
             arrays |= pack_spectrum(self.spectrum)
+        if self.pooling is not None:
+            arrays |= pack_sparse("pooling", self.pooling)
         if self.pooled is not None:
-            arrays |= {"pooled": self.pooled.dense, **pack_sparse("pooled_sparse", self.pooled.sparse)}
+            arrays |= pack_basis("pooled", self.pooled)
         for name, found in (("first", self.first), ("second", self.second)):
             if found is not None:
                 arrays[name] = found.pack()
@@ -615,16 +567,17 @@ class Index:
         if "basis" in arrays:
             spectrum = unpack_spectrum(arrays)
             if "pooled" in arrays:
-                shape = n_items, spectrum.rank - arrays["pooled"].shape[1]
-                pooled = Basis(arrays["pooled"], unpack_sparse("pooled_sparse", arrays, shape))
-        added = len(arrays["vectors"]) - n
+                pooled = unpack_basis("pooled", arrays, n_items)
+        vectors = unpack_rows("vectors", arrays, settings.vectors_as.kind if settings.vectors_as else "")
+        added = len(vectors) - n
         return cls(
-            vectors=arrays["vectors"],
+            vectors=vectors,
             graph=Graph(unpack_sparse("graph", arrays, (n, n)), arrays["degrees"], arrays["labels"]),
             spectrum=spectrum,
             items=Items(arrays["ids"], arrays.get("item_of")),
             settings=settings,
             extension=unpack_sparse("extension", arrays, (added, n)) if added else None,
+            pooling=unpack_sparse("pooling", arrays, (n_items, len(vectors))) if "item_of" in arrays else None,
             pooled=pooled,
             first=_unpack_structure(settings.first, arrays, "first"),
             second=_unpack_structure(settings.second, arrays, "second"),
@@ -653,11 +606,15 @@ def _warn_of_blind_queries(observed: Sparse) -> None:
         )
 
 
-def _join_hits(parts: list[Hits]) -> Hits:
-    if len(parts) == 1:
-        return parts[0]
-    columns = {
-        name: None if getattr(parts[0], name) is None else np.concatenate([getattr(p, name) for p in parts])
-        for name in ("ids", "scores", "errors", "steps")
-    }
-    return Hits(**columns)  # type: ignore[arg-type]
+def _item_pooling(vectors: Any, items: Items, pooling: str) -> Sparse | None:
+    return None if items.item_of is None else pooling_matrix(vectors, items.item_of, pooling=pooling)
+
+
+def _extended_pooling(index: Index, added: NDArray[np.float32], items: Items) -> Sparse | None:
+    """Σ of the items there were and of the new ones, which never share a vector."""
+    if items.item_of is None:
+        return None
+    old, new = len(index.vectors), len(index)
+    first = sp.eye_array(old, dtype=np.float32, format="csr") if index.pooling is None else index.pooling
+    second = pooling_matrix(added, items.item_of[old:] - new, pooling=index.settings.pooling)
+    return sp.csr_array(sp.block_diag([first, second], format="csr"), dtype=np.float32)

@@ -1,0 +1,70 @@
+"""How an index was made, and what its searches do unless told otherwise: what its manifest says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Structure:
+    """An approximate search that the index holds: its kind (a faiss factory string), effort and measured recall."""
+
+    kind: str
+    effort: int
+    recall: float
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Rows kept in fewer bytes: their kind, such as "float16" or "PQ64", and their relative error, measured."""
+
+    kind: str
+    error: float
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """What `Index.search` takes where nothing is said. filter: as `filters.parse` reads it. blend: None, or a weight.
+
+    The paper's values, unless tuning has found others for this collection.
+    """
+
+    filter: str = "lowpass:0.99"
+    neighbors: int = 10
+    blend: float | str | None = None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How an index was built: what was asked for, what was possible (`k_used`), the lists' measured recall."""
+
+    k: int
+    k_used: int
+    recall: float | None
+    gamma: float
+    spectrum: str
+    rank: int | None
+    components: str
+    min_rank: int
+    pooling: str
+    sparsity: float | None
+    seed: int
+    first: Structure | None = None
+    second: Structure | None = None
+    rows: str | None = None
+    vectors_as: Stored | None = None
+    basis_as: Stored | None = None
+    search: Defaults = Defaults()
+
+    @classmethod
+    def parse(cls, entries: Mapping[str, Any]) -> Settings:
+        """From the manifest. Raises TypeError or ValueError where it does not fit."""
+        values = dict(entries)
+        parts = {"first": Structure, "second": Structure, "vectors_as": Stored, "basis_as": Stored, "search": Defaults}
+        for name, kind in parts.items():
+            if values.get(name) is not None:
+                values[name] = kind(**values[name])
+        known = {field.name for field in fields(cls)}
+        return cls(**{name: value for name, value in values.items() if name in known})
