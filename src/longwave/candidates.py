@@ -5,6 +5,8 @@ h goes into the query, so one structure over the rows of Ū serves every filter.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -18,14 +20,22 @@ from longwave.types import Array, Filter, Sparse
 
 
 def candidate_scores(
-    system: System, rows: Ann, vertices: Array, y: Array, filter: Filter, solver: Spectral, *, count: int
+    system: System,
+    rows: Ann,
+    vertices: Array,
+    y: Array,
+    filter: Filter,
+    solver: Spectral,
+    *,
+    count: int,
+    more: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Items that may be among the best, ascending, and their scores as `Spectral` has them. -> (c,), (c,)
 
     vertices, y: (m,) where the observation is not zero, and its values there.
 
-    Candidates are about the `count` best by Ū z, all items that y touches itself, and all items in the small components
-    that y touches. Time O(|y| r + c r) and one search.
+    Candidates are about the `count` best by Ū z, all items that y touches itself, all items in the small components
+    that y touches, and `more`. Time O(|y| r + c r) and one search.
     """
     spectrum, pooled = system.require_spectrum("Spectral"), system.pooled_basis
     n_dense, ends = pooled.dense.shape[1], spectrum.eigenvectors.sparse.indptr
@@ -46,7 +56,7 @@ def candidate_scores(
         if small_waves.any():
             small = np.zeros(len(pooled.dense), dtype=np.float32)
             pooled.add_sparse(small_waves, small)
-    parts = [own, np.flatnonzero(small)]
+    parts = [own, np.flatnonzero(small), *([] if more is None else [more])]
     if waves.any():
         found = rows.search(waves[None, :], count).ids[0]
         parts.append(found[found >= 0])
@@ -61,7 +71,7 @@ def candidate_scores(
 def blend_candidates(
     scores: NDArray[np.float32],
     query: NDArray[np.float32],
-    vectors: Array,
+    vectors: Any,
     rows: NDArray[np.int64],
     pooling: Sparse | None,
     row_norms: Array | None,
@@ -73,16 +83,19 @@ def blend_candidates(
 
     rows: (m,) the vectors of these items; pooling: CSR (c, m) from those to the items, None where they are the same.
     """
-    products = vectors[rows] @ query  # (m,)
-
-    def pool(values: Array) -> Array:
-        return values if pooling is None else pooling @ values
-
-    similarities = pool(products)
+    similarities = candidate_similarities(query, vectors, rows, pooling)
     scale = float(blend_scale(blend, filter, scores[None, :], similarities[None, :])[0, 0])
     if row_norms is not None and not blend.everywhere:
-        similarities = pool(products * (1 - row_norms[rows]))
+        similarities = candidate_similarities(query, vectors, rows, pooling, 1 - row_norms[rows])
     return np.asarray(scores + blend.weight * scale * similarities, dtype=np.float32)
+
+
+def candidate_similarities(
+    query: Array, vectors: Any, rows: NDArray[np.int64], pooling: Sparse | None, weights: Array | float = 1.0
+) -> Array:
+    """Euclidean similarity of some items, by their own vectors. As `blend_candidates`; weights: (m,) of the vectors."""
+    products = (vectors[rows] @ query) * weights  # (m,)
+    return np.asarray(products if pooling is None else pooling @ products)
 
 
 def best(places: NDArray[np.int64], scores: Array, k: int) -> tuple[NDArray[np.int64], Array]:

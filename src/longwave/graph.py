@@ -59,4 +59,6 @@ def build(neighbors: Neighbors, *, gamma: float) -> Graph:
     """Neighbour lists to graph: mutual adjacency, normalisation, components. Time and memory O(n k)."""
     adjacency = mutual_adjacency(neighbors, gamma=gamma)
     normalized, degrees = normalize(adjacency)
-    return Graph(normalized, degrees, component_labels(adjacency))
+    # A vertex with fewer than k others has room for anyone.
+    reach = np.where(np.isfinite(neighbors.similarities[:, -1]), neighbors.similarities[:, -1], -1.0)
+    return Graph(normalized, degrees, component_labels(adjacency), reach.astype(np.float32))

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from longwave import ann, explanation, extension, neighbors, online, resources, storage
+from longwave import ann, explanation, extension, filters, neighbors, online, planning, resources, storage, tuning
 from longwave.ann import Ann
 from longwave.arrays import (
     check_range,
@@ -37,15 +37,15 @@ from longwave.filters import LowPass, fingerprint
 from longwave.items import Items
 from longwave.observation import Queries
 from longwave.offline import Recipe
-from longwave.online import FEW_HITS, FEW_QUERIES, Online
+from longwave.online import Online
 from longwave.pooling import check_pooling, pooling_matrix
-from longwave.ranking import Blend, Euclidean, without_self
+from longwave.ranking import Blend, Euclidean, Lean, without_self
 from longwave.resources import Work
-from longwave.settings import Settings, Stored, Structure
+from longwave.settings import Defaults, Settings, Stored, Structure
 from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Solver, Spectral, System
 from longwave.solvers.precomputed import largest_entries
 from longwave.spectrum import Chebyshev, Method
-from longwave.types import Array, Filter, Graph, Hits, Progress, Sparse, Spectrum
+from longwave.types import Array, Filter, Graph, Hits, Neighbors, Progress, Sparse, Spectrum
 from longwave.vectors import check_vectors, unit_queries, unit_vectors
 
 _FILTER, _SOLVER, _SPECTRUM = LowPass(0.99), Spectral(), Chebyshev(rank=1000)  # frozen values: safe as defaults
@@ -107,6 +107,8 @@ class Index:
         start: Index | None = None,
         workdir: str | Path | None = None,
         memory: int | str | None = None,
+        auto: bool = False,
+        fast: bool | None = None,
         progress: Progress | None = None,
     ) -> Index:
         """Build the graph and its basis: the offline stage.
@@ -122,7 +124,9 @@ class Index:
         where hardly anything is new.
         workdir: a folder for finished stages and rounds; after a crash the same call goes on from there. memory: bytes,
         or text such as "20G", that the build may take, what the machine has by default; `ResourceError` before the work
-        if it takes more. A k above n − 1 and a rank above n are clipped.
+        if it takes more. auto: find k, γ and what `search` does by default from the vectors themselves (`tuning`), in
+        place of `k` and `gamma`. fast: add approximate searches (`accelerate`); None where one query would otherwise
+        read more than a quarter of a gigabyte. A k above n − 1 and a rank above n are clipped.
         """
         check_pooling(pooling)
         recipe = Recipe(k, gamma, spectrum, components, min_rank, sparsity, recall, seed)
@@ -140,6 +144,9 @@ class Index:
         given = None
         if lists is not None:
             given = neighbors.check_lists(unit, *(lists if isinstance(lists, tuple) else (lists,)))
+        defaults = Defaults()
+        if auto:
+            recipe, given, defaults = _tuned(recipe, unit, given, seed, progress)
         made = recipe.make(
             unit,
             given=given,
@@ -150,18 +157,33 @@ class Index:
         )
         rank = None if spectrum is None else spectrum.rank
         settings = Settings(
-            k, made.k_used, made.recall, gamma, repr(spectrum), rank, components, min_rank, pooling, sparsity, seed
+            recipe.k,
+            made.k_used,
+            made.recall,
+            recipe.gamma,
+            repr(spectrum),
+            rank,
+            components,
+            min_rank,
+            pooling,
+            sparsity,
+            seed,
+            search=defaults,
         )
         index = cls(unit, made.graph, made.spectrum, items, settings, pooling=_item_pooling(unit, items, pooling))
-        return index._with_pooled()
+        index = index._with_pooled()
+        if fast is None:
+            read = (0, 0) if index.spectrum is None else index.system.pooled_basis.dense.shape
+            fast = planning.wants_approximate(unit.shape, read)
+        return index.accelerate() if fast else index
 
     def search(
         self,
         queries: ArrayLike,
         k: int = 10,
         *,
-        filter: Filter = _FILTER,
-        neighbors: int = 10,
+        filter: Filter | None = None,
+        neighbors: int | None = None,
         cut: int | None = None,
         query_groups: ArrayLike | None = None,
         weights: ArrayLike | None = None,
@@ -169,25 +191,32 @@ class Index:
         where: ArrayLike | None = None,
         tolerance: float | None = None,
         solver: Solver | Euclidean = _SOLVER,
-        blend: float | Blend | None = None,
+        blend: float | str | Blend | None = None,
         on_error: str = "raise",
     ) -> Hits:
         """Rank the items along the manifold: the online stage. Returns `Hits`, (queries, min(k, items)).
 
         queries: (q, d), or one vector (d,). filter: h, any callable; no rebuild. neighbors: vertices that each query
-        vector observes. cut: entries of y kept, all by default. query_groups: the query of each row, 0 … Q−1, for
-        queries of several regions or examples. weights: of each row in its query, below 0 for what is not wanted.
+        vector observes. Where these or `blend` are not given, `settings.search` says what is taken. cut: entries of y
+        kept, all by default. query_groups: the query of each row, 0 … Q−1, for queries of several regions or examples. weights: of each row in its query, below 0 for what is not wanted.
         region_sum: "similarities" as in the paper, "products" as in its published scripts. where: only these items, a
         mask (N,) or a list of ids; scores are those of the search without it. tolerance: relative error that the answer
         may have, by iteration on the graph where the basis is not enough; `hits.errors` and `hits.steps` tell. solver:
-        how h(𝒲)y is evaluated. blend: weight of Euclidean similarity where the basis is thin (FSRw). on_error: "raise",
+        how h(𝒲)y is evaluated. blend: weight of Euclidean similarity where the basis is thin (FSRw), or "auto", which
+        leans to Euclidean similarity for queries that the graph cannot be trusted with; 0 for none. on_error: "raise",
         or "skip" to leave out queries with NaN, infinite or all-zero rows; `hits.queries` are then those answered.
+        `hits.confidence` tells how far the graph can be trusted with each.
         """
+        known = self.settings.search
+        filter = filters.parse(known.filter) if filter is None else filter
+        neighbors = known.neighbors if neighbors is None else neighbors
+        if blend is None and not isinstance(solver, Euclidean):
+            blend = known.blend
         check_counts(k=k, neighbors=neighbors, **({} if cut is None else {"cut": cut}))
         check_value(filter, "filter", "a value such as LowPass(0.99), or a function of the eigenvalues")
         if not isinstance(solver, Euclidean):
             check_value(solver, "solver", "a value such as Spectral() or Euclidean()")
-        mixed = blend if isinstance(blend, Blend) or blend is None else Blend(weight=blend)
+        mixed = _blend_from(blend)
         if mixed is not None and isinstance(solver, Euclidean):
             raise InputError(
                 "blend adds Euclidean similarity to a manifold search; leave it out with solver=Euclidean()"
@@ -196,20 +225,18 @@ class Index:
             solver = self._solver_within(tolerance, filter, solver)
         allowed = None if where is None else self.items.allowed(where, k=k)
         asked = Queries.make(queries, dimension=self.dimension, groups=query_groups, weights=weights, on_error=on_error)
-        summed = asked.summed()
-        observed = None
-        if not isinstance(solver, Euclidean):
-            observed = self.observe(asked, neighbors=neighbors, cut=cut, region_sum=region_sum)
-            _warn_of_blind_queries(observed)
-
-        few = len(asked) <= FEW_QUERIES and k <= FEW_HITS and allowed is None
-        hits = None
-        if few and observed is not None and online.has_candidates(self.online, solver, mixed):
-            hits = online.rank_few(self.online, observed, summed, k, filter=filter, solver=solver, blend=mixed)
-        if hits is None:
-            hits = online.rank_all(
-                self.online, observed, summed, k, filter=filter, solver=solver, blend=mixed, allowed=allowed
-            )
+        hits = online.search(
+            self.online,
+            asked,
+            k,
+            filter=filter,
+            neighbors=neighbors,
+            cut=cut,
+            region_sum=region_sum,
+            solver=solver,
+            blend=mixed,
+            allowed=allowed,
+        )
         return replace(hits, queries=asked.numbers)
 
     def search_by_id(self, ids: ArrayLike, k: int = 10, *, include_self: bool = False, **options: Any) -> Hits:
@@ -246,15 +273,17 @@ class Index:
         query: ArrayLike,
         item: Any,
         *,
-        filter: Filter = _FILTER,
-        neighbors: int = 10,
+        filter: Filter | None = None,
+        neighbors: int | None = None,
         weights: ArrayLike | None = None,
     ) -> Explanation:
         """Why this item: what each neighbour of the query contributes to its score, and the way through the graph.
 
         query: one vector (d,), or the rows (m, d) of one query. item: an id of the index. The sum of the contributions
-        is the score of `search` with the same filter and neighbours.
+        is the score of `search` with the same filter and neighbours and no blend.
         """
+        filter = filters.parse(self.settings.search.filter) if filter is None else filter
+        neighbors = self.settings.search.neighbors if neighbors is None else neighbors
         check_counts(neighbors=neighbors)
         asked = Queries.make(query, dimension=self.dimension, weights=weights)
         asked = replace(asked, query_of=np.zeros_like(asked.query_of))  # all rows are one query
@@ -266,7 +295,8 @@ class Index:
         self, queries: Queries, *, neighbors: int = 10, cut: int | None = None, region_sum: str = "similarities"
     ) -> Sparse:
         """The first search: query vectors to y, CSR (queries, n)."""
-        return online.observe(self.online, queries, neighbors=neighbors, cut=cut, region_sum=region_sum)
+        found = online.first_search(self.online, queries.regions, neighbors)
+        return online.observe(self.online, queries, found, neighbors=neighbors, cut=cut, region_sum=region_sum)
 
     def embed(self, vectors: ArrayLike, *, filter: Filter = _FILTER, neighbors: int = 10) -> Array:
         """φ̂(z) of unseen vectors (§5.4): points in ℝʳ whose dot product is the manifold kernel κ̂. (m, d) -> (m, r)."""
@@ -473,6 +503,7 @@ class Index:
         return Online(
             self.vectors,
             self.items,
+            self.graph,
             self.system,
             self.settings.gamma,
             self.pooling,
@@ -538,6 +569,7 @@ class Index:
         arrays |= {
             "degrees": self.graph.degrees,
             "labels": self.graph.labels,
+            **({} if self.graph.reach is None else {"reach": self.graph.reach}),
             **pack_sparse("graph", self.graph.normalized),
         }
         if self.items.item_of is not None:
@@ -572,7 +604,9 @@ class Index:
         added = len(vectors) - n
         return cls(
             vectors=vectors,
-            graph=Graph(unpack_sparse("graph", arrays, (n, n)), arrays["degrees"], arrays["labels"]),
+            graph=Graph(
+                unpack_sparse("graph", arrays, (n, n)), arrays["degrees"], arrays["labels"], arrays.get("reach")
+            ),
             spectrum=spectrum,
             items=Items(arrays["ids"], arrays.get("item_of")),
             settings=settings,
@@ -594,16 +628,29 @@ def _unpack_structure(known: Structure | None, arrays: Mapping[str, Array], name
     return None if known is None else Ann.unpack(arrays[name], known.kind, known.effort, known.recall)
 
 
-def _warn_of_blind_queries(observed: Sparse) -> None:
-    blind = np.flatnonzero(np.diff(observed.indptr) == 0)
-    if blind.size:
-        warnings.warn(
-            f"{blind.size} of {observed.shape[0]} queries (the first is {blind[0]}) have no positive similarity to any "
-            "vector, or examples that cancel: their scores are all 0 and their hits in no order; "
-            "use solver=Euclidean() for them",
-            DataWarning,
-            stacklevel=3,
-        )
+def _blend_from(blend: float | str | Blend | None) -> Blend | Lean | None:
+    if isinstance(blend, str):
+        if blend != "auto":
+            raise InputError(f"blend must be a weight, a Blend, or 'auto', got '{blend}'")
+        return Lean()
+    if isinstance(blend, Blend) or blend is None:
+        return blend
+    return None if blend == 0 else Blend(weight=blend)
+
+
+def _tuned(
+    recipe: Recipe,
+    unit: NDArray[np.float32],
+    given: Neighbors | None,
+    seed: int,
+    progress: Progress | None,
+) -> tuple[Recipe, Neighbors | None, Defaults]:
+    """The recipe with k and γ of this collection, lists cut to that k, and what searches take by default."""
+    found = tuning.tune(unit, given, seed=seed, progress=progress).chosen
+    recipe = replace(recipe, k=found.k, gamma=found.gamma)
+    if given is not None:
+        given = Neighbors(given.ids[:, : found.k], given.similarities[:, : found.k])
+    return recipe, given, Defaults(f"lowpass:{found.alpha:g}", found.neighbors, "auto")
 
 
 def _item_pooling(vectors: Any, items: Items, pooling: str) -> Sparse | None:

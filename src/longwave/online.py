@@ -5,6 +5,7 @@ Both searches are separable from the maths between them: `first_search` gives li
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,15 +16,27 @@ from numpy.typing import NDArray
 
 from longwave import observation
 from longwave.ann import Ann
-from longwave.candidates import best, blend_candidates, candidate_scores
+from longwave.candidates import best, blend_candidates, candidate_scores, candidate_similarities
 from longwave.compact import Quantized
+from longwave.confidence import ASKED, confidence
+from longwave.errors import DataWarning
 from longwave.items import Items
 from longwave.neighbors import nearest
 from longwave.observation import Queries
-from longwave.ranking import Blend, Euclidean, best_of, blend_scores, euclidean_scores
+from longwave.ranking import (
+    Blend,
+    Euclidean,
+    Lean,
+    best_of,
+    blend_scores,
+    euclidean_scores,
+    lean_scores,
+    lean_weights,
+)
 from longwave.solvers import Precomputed, Solver, Spectral, System
-from longwave.solvers.precomputed import require_rows
-from longwave.types import Array, Filter, Hits, Neighbors, Solution, Sparse
+from longwave.solvers.precomputed import require_rows, summed_rows
+from longwave.types import Array, Filter, Graph, Hits, Neighbors, Solution, Sparse
+from longwave.vectors import normalize
 
 # Scores held at a time: 2^25 float64 are 256 MB, and a solver holds a handful of such arrays.
 _SCORE_NUMBERS = 1 << 25
@@ -42,6 +55,7 @@ class Online:
 
     vectors: Any
     items: Items
+    graph: Graph
     system: System
     gamma: float
     pooling: Sparse | None
@@ -75,10 +89,12 @@ def first_search(online: Online, regions: NDArray[np.float32], count: int) -> Ne
     return nearest(regions, online.vectors[: online.n_vertices], k=count)
 
 
-def observe(online: Online, queries: Queries, *, neighbors: int, cut: int | None, region_sum: str) -> Sparse:
-    """Query vectors to y, CSR (queries, n)."""
+def observe(
+    online: Online, queries: Queries, found: Neighbors, *, neighbors: int, cut: int | None, region_sum: str
+) -> Sparse:
+    """Lists of the query vectors to y, CSR (queries, n)."""
     return observation.observe(
-        first_search(online, queries.regions, neighbors),
+        Neighbors(found.ids[:, :neighbors], found.similarities[:, :neighbors]),
         queries.query_of,
         n_vertices=online.n_vertices,
         gamma=online.gamma,
@@ -88,17 +104,72 @@ def observe(online: Online, queries: Queries, *, neighbors: int, cut: int | None
     )
 
 
+def search(
+    online: Online,
+    queries: Queries,
+    k: int,
+    *,
+    filter: Filter,
+    neighbors: int,
+    cut: int | None,
+    region_sum: str,
+    solver: Solver | Euclidean,
+    blend: Blend | Lean | None,
+    allowed: NDArray[np.int64] | None,
+) -> Hits:
+    """Both searches and what lies between. Parameters as for `Index.search`, checked."""
+    summed = queries.summed()
+    if isinstance(solver, Euclidean):
+        asked = Asked(summed, None, None)
+        return rank_all(online, asked, k, filter=filter, solver=solver, blend=None, allowed=allowed)
+    found = first_search(online, queries.regions, max(neighbors, ASKED))
+    observed = observe(online, queries, found, neighbors=neighbors, cut=cut, region_sum=region_sum)
+    _warn_of_blind_queries(observed)
+    trust = confidence(found, queries.query_of, queries.weights, observed, online.graph)
+    asked = Asked(summed, observed, trust)
+    hits = None
+    few = len(queries) <= FEW_QUERIES and k <= FEW_HITS and allowed is None
+    if few and has_candidates(online, solver, blend):
+        hits = rank_few(online, asked, k, filter=filter, solver=solver, blend=blend)
+    if hits is None:
+        hits = rank_all(online, asked, k, filter=filter, solver=solver, blend=blend, allowed=allowed)
+    return replace(hits, confidence=trust)
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What is known of the queries before the second search.
+
+    summed: (q, d) sum of their vectors. observed: y, CSR (q, n). trust: (q,) confidence. None for Euclidean search.
+    """
+
+    summed: Array
+    observed: Sparse | None
+    trust: Array | None
+
+
 def rank_few(
-    online: Online, observed: Sparse, summed: Array, k: int, *, filter: Filter, solver: Any, blend: Blend | None
+    online: Online, asked: Asked, k: int, *, filter: Filter, solver: Any, blend: Blend | Lean | None
 ) -> Hits | None:
     """One query after the other, from candidates: nothing that grows with n is read. None where they are too few."""
+    y, trust = asked.observed, asked.trust
+    assert y is not None
+    assert trust is not None
     found = []
-    for q in range(observed.shape[0]):
-        own = slice(observed.indptr[q], observed.indptr[q + 1])
-        y = observed.indices[own], observed.data[own]
-        places, scores = _candidates(online, *y, k, filter, solver)
-        if blend is not None:
-            scores = _blend_few(online, places, scores, summed[q], blend, filter)
+    for q, query in enumerate(asked.summed):
+        own = slice(y.indptr[q], y.indptr[q + 1])
+        weight = float(lean_weights(trust[q : q + 1])[0]) if isinstance(blend, Lean) else 0.0
+        near = _nearest_items(online, query, 2 * k) if weight > 0 else None
+        places, scores = _candidates(online, y.indices[own], y.data[own], k, filter, solver, near)
+        if isinstance(blend, Lean):
+            similar = None
+            if weight > 0:
+                similar = candidate_similarities(query, online.vectors, *_vectors_of(online, places))[None, :]
+            scores = lean_scores(scores[None, :], similar, np.array([weight]))[0]
+        elif blend is not None:
+            norms = None if blend.everywhere else online.row_norms
+            rows, pooling = _vectors_of(online, places)
+            scores = blend_candidates(scores, query, online.vectors, rows, pooling, norms, blend=blend, filter=filter)
         found.append(best(places, scores, k))
     if any(len(places) < min(k, len(online.items)) for places, _ in found):
         return None
@@ -109,7 +180,7 @@ def rank_few(
     return Hits(online.items.ids[ids], scores)
 
 
-def has_candidates(online: Online, solver: Solver | Euclidean, blend: Blend | None) -> bool:
+def has_candidates(online: Online, solver: Solver | Euclidean, blend: Blend | Lean | None) -> bool:
     """Whether this search can go through candidates."""
     if isinstance(solver, Precomputed):
         return blend is None
@@ -118,28 +189,33 @@ def has_candidates(online: Online, solver: Solver | Euclidean, blend: Blend | No
 
 def rank_all(
     online: Online,
-    observed: Sparse | None,
-    summed: Array,
+    asked: Asked,
     k: int,
     *,
     filter: Filter,
     solver: Solver | Euclidean,
-    blend: Blend | None,
+    blend: Blend | Lean | None,
     allowed: NDArray[np.int64] | None,
 ) -> Hits:
     """Scores of all items for all queries, in batches of bounded memory, and the best of them."""
     answers: list[Hits] = []
     step = max(1, _SCORE_NUMBERS // max(online.n_vertices, len(online.items)))
-    for start in range(0, len(summed), step):
+    for start in range(0, len(asked.summed), step):
         rows = slice(start, start + step)
-        if observed is None or isinstance(solver, Euclidean):
-            solution = Solution(euclidean_scores(summed[rows], online.vectors, online.pooling))
+        summed = asked.summed[rows]
+        if asked.observed is None or isinstance(solver, Euclidean):
+            solution = Solution(euclidean_scores(summed, online.vectors, online.pooling))
         else:
-            solution = solver(online.system, sp.csr_array(observed[rows]), filter)
-            if blend is not None:
+            solution = solver(online.system, sp.csr_array(asked.observed[rows]), filter)
+            if isinstance(blend, Lean):
+                assert asked.trust is not None
+                weights = lean_weights(asked.trust[rows])
+                similar = euclidean_scores(summed, online.vectors, online.pooling) if weights.any() else None
+                solution = replace(solution, scores=lean_scores(solution.scores, similar, weights))
+            elif blend is not None:
                 norms = None if blend.everywhere else online.row_norms
                 mixed = blend_scores(
-                    solution.scores, summed[rows], online.vectors, online.pooling, norms, blend=blend, filter=filter
+                    solution.scores, summed, online.vectors, online.pooling, norms, blend=blend, filter=filter
                 )
                 solution = replace(solution, scores=mixed)
         places, scores = best_of(solution.scores, k, allowed)
@@ -148,30 +224,41 @@ def rank_all(
 
 
 def _candidates(
-    online: Online, vertices: Array, y: Array, k: int, filter: Filter, solver: Any
+    online: Online, vertices: Array, y: Array, k: int, filter: Filter, solver: Any, more: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.int64], Array]:
-    """Items that may be among the k best, ascending, and their scores."""
+    """Items that may be among the k best, ascending, and their scores. more: items that are candidates in any case."""
     if isinstance(solver, Precomputed):
-        rows = require_rows(online.system, filter)
-        spans = [slice(rows.indptr[v], rows.indptr[v + 1]) for v in vertices]
-        reached = np.concatenate([rows.indices[span] for span in spans] or [np.zeros(0, dtype=np.int32)])
-        values = np.concatenate([w * rows.data[span] for w, span in zip(y, spans, strict=True)] or [np.zeros(0)])
-        places, where = np.unique(reached, return_inverse=True)
-        return places.astype(np.int64), np.bincount(where, weights=values, minlength=len(places)).astype(np.float32)
+        return summed_rows(require_rows(online.system, filter), vertices, y)
     second: Any = online.second
-    return candidate_scores(online.system, second, vertices, y, filter, solver, count=max(2 * k, 100))
+    return candidate_scores(online.system, second, vertices, y, filter, solver, count=max(2 * k, 100), more=more)
 
 
-def _blend_few(
-    online: Online, places: NDArray[np.int64], scores: Array, query: Array, blend: Blend, filter: Filter
-) -> Array:
-    rows, pooling = places, None
-    if online.pooling is not None:
-        pooling = sp.csr_array(online.pooling[places])
-        rows = np.unique(pooling.indices)
-        pooling = sp.csr_array(pooling[:, rows])
-    norms = None if blend.everywhere else online.row_norms
-    return blend_candidates(scores, query, online.vectors, rows, pooling, norms, blend=blend, filter=filter)
+def _nearest_items(online: Online, query: Array, count: int) -> NDArray[np.int64]:
+    """About the items nearest to a query, by its first search. (d,) -> ascending"""
+    found = first_search(online, normalize(query[None, :]), count).ids[0]
+    found = found[found >= 0]
+    return np.unique(found if online.items.item_of is None else online.items.item_of[found])
+
+
+def _vectors_of(online: Online, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], Sparse | None]:
+    """The vectors of some items, and Σ from these to the items; None where they are the same."""
+    if online.pooling is None:
+        return places, None
+    pooling = sp.csr_array(online.pooling[places])
+    rows = np.unique(pooling.indices)
+    return rows, sp.csr_array(pooling[:, rows])
+
+
+def _warn_of_blind_queries(observed: Sparse) -> None:
+    blind = np.flatnonzero(np.diff(observed.indptr) == 0)
+    if blind.size:
+        warnings.warn(
+            f"{blind.size} of {observed.shape[0]} queries (the first is {blind[0]}) have no positive similarity to any "
+            "vector, or examples that cancel: their scores are all 0 and their hits in no order; "
+            "use solver=Euclidean() for them",
+            DataWarning,
+            stacklevel=4,
+        )
 
 
 def _join_hits(parts: list[Hits]) -> Hits:

@@ -1,4 +1,4 @@
-"""Which rank? What each would keep, take and cost, from an estimate of the eigenvalues: no basis is computed."""
+"""Which rank, which search? What each rank would keep and cost, and when approximate searches pay, before the work."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ RANKS = (50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 _FILTER = LowPass(0.99)
 # Columns of the sparse product that is timed: a panel of a large block.
 _COLUMNS = 128
+# Numbers that an exact query may read: 2^26 float32 are a quarter of a gigabyte, 10 to 20 ms at memory speed.
+APPROXIMATE_NUMBERS = 1 << 26
 # The suggested rank leaves out at most this much of h(𝒲)y, in the 2-norm.
 WANTED_ERROR = 0.1
 
@@ -95,6 +97,11 @@ def advise(
     elif len(fitting) == len(rows):
         reason = f"none leaves out less than {WANTED_ERROR:.0%}; this is the largest considered"
     return Advice(len(vertices), graph.n_vertices - len(vertices), int(shared.sum()), rows, suggested, reason)
+
+
+def wants_approximate(vectors: tuple[int, int], basis: tuple[int, int]) -> bool:
+    """Whether one exact query reads so much, all vectors and all of Ū, that an approximate search pays."""
+    return bool(np.prod(vectors) + np.prod(basis) > APPROXIMATE_NUMBERS and basis[1] > 0)
 
 
 def measured_rates(matrix: Sparse) -> tuple[float, float]:

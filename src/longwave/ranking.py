@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from longwave import compact
 from longwave.compact import Rows
+from longwave.confidence import ENOUGH
 from longwave.errors import FilterError, InputError
 from longwave.filters import response
 from longwave.types import Array, Filter, Hits, Sparse
@@ -42,6 +43,15 @@ class Blend:
             raise InputError(f"blend weight must be at least 0 and finite, got {self.weight}")
         if self.scale not in SCALES:
             raise InputError(f"blend scale must be one of {', '.join(SCALES)}, got '{self.scale}'")
+
+
+@dataclass(frozen=True)
+class Lean:
+    """blend="auto": x'_i = (x_i / max x)^{1/4} + w v_iᵀq / max vᵀq, w = [1 − c / 0.9]₊, c the query's confidence.
+
+    Where the graph can be trusted with the query (c ≥ 0.9) the order is that of x. Else Euclidean similarity is added
+    to all items. x falls over many powers of ten along the ranking and vᵀq by half; the root makes them comparable.
+    """
 
 
 @dataclass(frozen=True)
@@ -100,6 +110,25 @@ def blend_scores(
     if row_norms is not None and not blend.everywhere:
         similarities = euclidean_scores(queries, vectors, pooling, 1 - row_norms)
     return np.asarray(scores + blend.weight * scale * similarities)
+
+
+def lean_weights(confidence: Array) -> NDArray[np.float32]:
+    """w = [1 − c / 0.9]₊ of `Lean`. (q,) -> (q,)"""
+    return np.asarray(np.clip(1 - confidence / ENOUGH, 0, 1), dtype=np.float32)
+
+
+def lean_scores(scores: Array, similarities: Array | None, weights: Array) -> Array:
+    """x' of `Lean`. scores, similarities: (q, N); weights: (q,). Without similarities all weights are 0."""
+    compared = _of_peak(scores)
+    compared = np.sign(compared) * np.abs(compared) ** 0.25
+    if similarities is not None:
+        compared += weights[:, None] * _of_peak(similarities)
+    return np.asarray(compared, dtype=np.float32)
+
+
+def _of_peak(values: Array) -> Array:
+    peak = values.max(axis=1, keepdims=True)
+    return np.asarray(np.divide(values, peak, out=np.zeros_like(values), where=peak > 0))
 
 
 def best_of(scores: Array, k: int, allowed: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], Array]:

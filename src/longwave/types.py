@@ -39,12 +39,14 @@ class Graph:
     """The mutual neighbour graph.
 
     normalized: 𝒲 = D^{-1/2} W D^{-1/2}, CSR (n, n) float32, symmetric, zero diagonal.
-    degrees: (n,) the diagonal of D. labels: (n,) connected component of each vertex, 0 the largest.
+    degrees: (n,) the diagonal of D. labels: (n,) connected component of each vertex, 0 the largest. reach: (n,) its
+    similarity to its k-th neighbour, mutual or not; None in an index of an earlier version.
     """
 
     normalized: Sparse
     degrees: NDArray[np.float64]
     labels: NDArray[np.int64]
+    reach: NDArray[np.float32] | None = None
 
     @property
     def n_vertices(self) -> int:
@@ -116,7 +118,8 @@ class Hits:
     """Ranked answers: ids and scores, (queries, k), best first.
 
     Unpacks like faiss: ``scores, ids = hits``. errors and steps as in `Solution`. queries: (queries,) numbers of the
-    queries that were answered, where some were skipped; else None.
+    queries that were answered, where some were skipped; else None. confidence: (queries,) from 0 to 1, how far the
+    graph can be trusted with each query (`longwave.confidence`); None for Euclidean search.
     """
 
     ids: Array
@@ -124,6 +127,7 @@ class Hits:
     errors: NDArray[np.float64] | None = None
     steps: NDArray[np.int64] | None = None
     queries: NDArray[np.int64] | None = None
+    confidence: NDArray[np.float32] | None = None
 
     def __iter__(self) -> Iterator[Array]:
         yield self.scores

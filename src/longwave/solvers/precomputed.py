@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from longwave.basis import narrow_indices
 from longwave.errors import FilterError, InputError
 from longwave.filters import fingerprint
 from longwave.solvers.system import Solver, System
-from longwave.types import Filter, Progress, Solution, Sparse
+from longwave.types import Array, Filter, Progress, Solution, Sparse
 from longwave.vectors import row_blocks, top_k
 
 
@@ -40,6 +41,17 @@ def require_rows(system: System, filter: Filter) -> Sparse:
             "use solver=Spectral() for any other"
         )
     return system.rows
+
+
+def summed_rows(rows: Sparse, vertices: Array, y: Array) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """The items that the rows of some vertices reach, ascending, and their scores. vertices, y: (m,) -> (c,), (c,)"""
+    spans = [slice(rows.indptr[v], rows.indptr[v + 1]) for v in vertices]
+    if not spans:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
+    reached = np.concatenate([rows.indices[span] for span in spans])
+    values = np.concatenate([weight * rows.data[span] for weight, span in zip(y, spans, strict=True)])
+    places, where = np.unique(reached, return_inverse=True)
+    return places.astype(np.int64), np.bincount(where, weights=values).astype(np.float32)
 
 
 def largest_entries(
