@@ -198,7 +198,8 @@ class Index:
 
         queries: (q, d), or one vector (d,). filter: h, any callable; no rebuild. neighbors: vertices that each query
         vector observes. Where these or `blend` are not given, `settings.search` says what is taken. cut: entries of y
-        kept, all by default. query_groups: the query of each row, 0 … Q−1, for queries of several regions or examples. weights: of each row in its query, below 0 for what is not wanted.
+        kept, all by default. query_groups: the query of each row, 0 … Q−1, for queries of several regions or examples.
+        weights: of each row in its query, below 0 for what is not wanted.
         region_sum: "similarities" as in the paper, "products" as in its published scripts. where: only these items, a
         mask (N,) or a list of ids; scores are those of the search without it. tolerance: relative error that the answer
         may have, by iteration on the graph where the basis is not enough; `hits.errors` and `hits.steps` tell. solver:
