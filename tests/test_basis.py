@@ -2,14 +2,17 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from longwave.basis import Basis
+from longwave.basis import Basis, Part
 
 
 @pytest.fixture
 def basis():
     rng = np.random.default_rng(0)
-    dense = rng.normal(size=(20, 3)).astype(np.float32)
-    return Basis(dense, sp.random_array((20, 4), density=0.3, format="csr", dtype=np.float32, rng=rng))
+    parts = [
+        Part(np.sort(rng.choice(20, m, replace=False)), rng.normal(size=(m, c)).astype(np.float32))
+        for m, c in ((20, 2), (7, 1))
+    ]
+    return Basis(20, tuple(parts), sp.random_array((20, 4), density=0.3, format="csr", dtype=np.float32, rng=rng))
 
 
 def test_transform_and_inverse_are_products_with_u(basis):
@@ -34,6 +37,9 @@ def test_pool_norms_and_size(basis):
     sigma = sp.random_array((6, 20), density=0.3, format="csr", dtype=np.float32, rng=3)
     np.testing.assert_allclose(basis.pool(sigma).toarray(), sigma @ basis.toarray(), atol=1e-5)
     np.testing.assert_allclose(basis.row_norms(), np.linalg.norm(basis.toarray(), axis=1), atol=1e-6)
-    assert basis.nonzeros == 60 + basis.sparse.nnz
-    assert basis.nbytes == 240 + basis.sparse.data.nbytes + basis.sparse.indices.nbytes + basis.sparse.indptr.nbytes
+    assert basis.nonzeros == 47 + basis.sparse.nnz
+    assert (
+        basis.nbytes
+        == 4 * 47 + 8 * 27 + basis.sparse.data.nbytes + basis.sparse.indices.nbytes + basis.sparse.indptr.nbytes
+    )
     np.testing.assert_array_equal(Basis.from_sparse(basis.toarray()).toarray(), basis.toarray())

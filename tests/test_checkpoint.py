@@ -64,7 +64,7 @@ def test_a_finished_workdir_is_reused(tmp_path, digits_split, monkeypatch):
     calls = []
     second = lw.Index.build(digits_split[0], **options, progress=lambda stage, *_: calls.append(stage))
     assert not [stage for stage in calls if stage.startswith(("neighbours", "basis: round "))]
-    np.testing.assert_array_equal(first.spectrum.eigenvectors.dense, second.spectrum.eigenvectors.dense)
+    np.testing.assert_array_equal(first.spectrum.eigenvectors.toarray(), second.spectrum.eigenvectors.toarray())
 
 
 def test_a_workdir_belongs_to_the_lists_it_was_given(tmp_path, digits_split):

@@ -334,7 +334,7 @@ def test_good_pairs_are_locked(knn_matrix, monkeypatch):
     spectrum = Chebyshev(60, tolerance=1e-4)(knn_matrix)
     assert len(widths) > 1
     assert widths[-1] < widths[0]
-    u = spectrum.eigenvectors.dense.astype(np.float64)
+    u = spectrum.eigenvectors.parts[0].values.astype(np.float64)
     assert np.abs(u.T @ u - np.eye(60)).max() < 1e-5
     np.testing.assert_allclose(spectrum.eigenvalues, Exact(60)(knn_matrix).eigenvalues, atol=1e-5)
 
@@ -344,7 +344,7 @@ def test_a_pair_that_was_missed_takes_its_place():
     values = np.concatenate([[1.0], np.linspace(0.9, 0.7, 20), np.linspace(0.2, -0.5, 179)])
     matrix = planted(values)
     truth = Exact(40)(matrix)
-    block = np.ascontiguousarray(truth.eigenvectors.dense[:, [*range(1, 40), 0]])
+    block = np.ascontiguousarray(truth.eigenvectors.parts[0].values[:, [*range(1, 40), 0]])
     known = np.array([*values[1:40], 0.0])
     residuals = np.array([1e-9] * 10 + [1e-2] * 29 + [0.5])
     state = chebyshev.State(1, block, known, residuals, cut=0.15)
@@ -362,13 +362,13 @@ def test_a_pair_that_was_missed_takes_its_place():
     )
     np.testing.assert_allclose(after.values[:20], values[:20], atol=1e-5)
     assert np.all(np.diff(after.values) <= 0)
-    assert abs(after.block[:, 0] @ truth.eigenvectors.dense[:, 0]) > 0.999
+    assert abs(after.block[:, 0] @ truth.eigenvectors.parts[0].values[:, 0]) > 0.999
 
 
 @pytest.mark.usefixtures("no_dense_shortcut")
 def test_an_earlier_basis_is_a_better_start(knn_matrix):
     """From a basis of all but the last 20 vertices, one round gets nearer than from random columns."""
-    earlier = Exact(60)(sp.csr_array(knn_matrix[:-20, :-20])).eigenvectors.dense
+    earlier = Exact(60)(sp.csr_array(knn_matrix[:-20, :-20])).eigenvectors.parts[0].values
 
     def fill(block):
         block[:, :60] = 0
@@ -389,25 +389,9 @@ def test_an_earlier_basis_is_a_better_start(knn_matrix):
     assert error(Chebyshev(60), Run(start=fill)) < 1e-3
 
 
-def test_spread_rows_uses_the_room_of_dropped_columns():
-    rng = np.random.default_rng(0)
-    block = rng.normal(size=(80, 13)).astype(np.float32)
-    rows = rng.permutation(100)[:80]
-    want = np.zeros((100, 10), dtype=np.float32)
-    want[rows] = block[:, :10]
-    out = blocks.spread_rows(blocks.narrow(block.copy(), 10), rows, 100)
-    np.testing.assert_array_equal(out, want)
-    narrowed = blocks.narrow(block, 10)
-    assert np.shares_memory(blocks.spread_rows(narrowed, rows, 100), block)
-    tight = np.ascontiguousarray(rng.normal(size=(80, 10)).astype(np.float32))
-    spread = blocks.spread_rows(tight, rows, 100)  # no room: a new array
-    np.testing.assert_array_equal(spread[rows], tight)
-    assert not np.shares_memory(spread, tight)
-
-
 @pytest.mark.usefixtures("no_dense_shortcut")
 def test_a_loose_tolerance_still_takes_one_round(knn_matrix):
     spectrum = Chebyshev(30, tolerance=5.0)(knn_matrix)
-    u = spectrum.eigenvectors.dense
+    u = spectrum.eigenvectors.parts[0].values
     assert np.abs(u.T @ u - np.eye(30)).max() < 1e-4
     assert np.isfinite(spectrum.residuals).all()

@@ -14,4 +14,4 @@ def decompose(matrix, rank, method=None):
     n = matrix.shape[0]
     graph = Graph(matrix, degrees=np.ones(n), labels=np.zeros(n, dtype=np.int64))  # of the matrix alone
     spectrum = decompose_whole(graph, method)
-    return spectrum.eigenvalues, spectrum.eigenvectors.dense
+    return spectrum.eigenvalues, spectrum.eigenvectors.parts[0].values

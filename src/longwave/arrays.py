@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from longwave.basis import Basis
+from longwave.basis import Basis, Part
 from longwave.compact import Compact, Quantized
 from longwave.types import Array, Sparse, Spectrum
 
@@ -41,14 +41,22 @@ def unpack_spectrum(arrays: Mapping[str, Array]) -> Spectrum:
 
 def pack_basis(name: str, basis: Basis) -> dict[str, Array]:
     """The arrays of a basis, by name."""
-    return {**pack_rows(name, basis.dense), **pack_sparse(f"{name}_sparse", basis.sparse)}
+    arrays = pack_sparse(f"{name}_sparse", basis.sparse)
+    for number, part in enumerate(basis.parts):
+        arrays |= {**pack_rows(f"{name}_{number}", part.values), f"{name}_{number}_rows": part.rows}
+    return arrays
 
 
 def unpack_basis(name: str, arrays: Mapping[str, Array], n: int) -> Basis:
     """The basis of n rows that `pack_basis` took apart."""
-    dense = unpack_rows(name, arrays)
-    shape = n, len(arrays["eigenvalues"]) - dense.shape[1]
-    return Basis(dense, unpack_sparse(f"{name}_sparse", arrays, shape))
+    parts: list[Part] = []
+    while f"{name}_{len(parts)}_rows" in arrays:
+        own = f"{name}_{len(parts)}"
+        rows = arrays[f"{own}_rows"]
+        check_range(f"{own}_rows", rows, n)
+        parts.append(Part(rows, unpack_rows(own, arrays)))
+    shape = n, len(arrays["eigenvalues"]) - sum(part.width for part in parts)
+    return Basis(n, tuple(parts), unpack_sparse(f"{name}_sparse", arrays, shape))
 
 
 def pack_rows(name: str, rows: Any) -> dict[str, Array]:

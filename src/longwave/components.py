@@ -14,12 +14,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from longwave.basis import Basis
+from longwave.basis import Basis, Part
 from longwave.spectrum import Exact, Method
-from longwave.spectrum.blocks import Block, narrow, spread_rows
+from longwave.spectrum.blocks import Block, narrow
 from longwave.spectrum.method import DEFAULT_RUN, Run, fix_signs
 from longwave.types import COPIED, IN_BASIS, ISOLATED, Array, Graph, Sparse, Spectrum
 from longwave.vectors import row_blocks
+
+# Vertices from which a component has dense columns of its own: fewer, and thousands of arrays would slow a search.
+_LARGE = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,23 +138,29 @@ def _decompose(matrix: Sparse, vertices: NDArray[np.int64], method: Method, run:
     part, vertices = submatrix(matrix, vertices)
     start = None if earlier is None else partial(_fill, earlier=earlier, vertices=vertices)
     found = method(part, replace(run, start=start))
-    return _Block(vertices, found.eigenvalues, found.eigenvectors.dense, found.residuals, found.next_eigenvalue)
+    return _Block(
+        vertices, found.eigenvalues, found.eigenvectors.parts[0].values, found.residuals, found.next_eigenvalue
+    )
 
 
 def _fill(block: Block, *, earlier: Basis, vertices: NDArray[np.int64]) -> int:
     """Write what an earlier basis has on these vertices into the first columns; zeros for vertices that it lacks."""
-    known = np.flatnonzero(vertices < earlier.shape[0])
+    known = np.flatnonzero(vertices < earlier.n)
+    count = 0
+    block[:, : earlier.shape[1]] = 0
+    for part in earlier.parts:
+        places, present = part.places(vertices[known])
+        width = min(part.width, block.shape[1] - count)
+        if not present.any() or not width:
+            continue
+        rows, places = known[present], places[present]
+        for some in np.array_split(np.arange(len(rows)), 1 + rows.size // 4096):
+            block[rows[some], count : count + width] = part.values[places[some]][:, :width]
+        count += width
     sparse = sp.csc_array(earlier.sparse[vertices[known]])
-    touched = np.flatnonzero(np.diff(sparse.indptr))
-    some = vertices[known[:: 1 + known.size // 1000]]
-    n_dense = earlier.dense.shape[1] if earlier.dense[some].any() else 0
-    count: int = min(n_dense + len(touched), block.shape[1])
-    block[:, :count] = 0
-    for rows in np.array_split(known, 1 + known.size // 4096):
-        block[rows, : min(n_dense, count)] = earlier.dense[vertices[rows]][:, : min(n_dense, count)]
-    if count > n_dense:
-        block[known, n_dense:count] = sparse[:, touched[: count - n_dense]].toarray()
-    return count
+    touched = np.flatnonzero(np.diff(sparse.indptr))[: block.shape[1] - count]
+    block[known, count : count + len(touched)] = sparse[:, touched].toarray()
+    return int(count + len(touched))
 
 
 def _small_blocks(matrix: Sparse, members: list[NDArray[np.int64]]) -> list[_Block]:
@@ -176,18 +185,17 @@ def _small_blocks(matrix: Sparse, members: list[NDArray[np.int64]]) -> list[_Blo
 def _merge(blocks: list[_Block], kept: list[int], kinds: NDArray[np.uint8]) -> Spectrum:
     """One Spectrum from the kept slices of every block. kinds: (n,) what the vertices outside of all blocks are."""
     n = len(kinds)
-    giant = [i for i, block in enumerate(blocks) if 2 * len(block.vertices) > n]  # none or one: see Basis
-    order = giant + [i for i in range(len(blocks)) if i not in giant]
+    large = [i for i, block in enumerate(blocks) if len(block.vertices) >= _LARGE or 2 * len(block.vertices) > n]
+    order = large + [i for i in range(len(blocks)) if i not in large]
     for block in blocks:
         kinds[block.vertices] = IN_BASIS
 
-    dense = np.zeros((n, 0), dtype=np.float32)
-    if giant:
-        whole, count = blocks[giant[0]], kept[giant[0]]
-        blocks[giant[0]] = replace(whole, eigenvectors=dense)  # the block must not be held twice
-        dense = spread_rows(narrow(whole.eigenvectors, count), whole.vertices, n)
+    parts = []
+    for i in large:
+        whole, blocks[i] = blocks[i], replace(blocks[i], eigenvectors=np.zeros((0, 0), dtype=np.float32))  # held once
+        parts.append(_part(narrow(whole.eigenvectors, kept[i]), whole.vertices))
         del whole
-    basis = Basis(dense, _side_by_side([(blocks[i], kept[i]) for i in order[len(giant) :]], n))
+    basis = Basis(n, tuple(parts), _side_by_side([(blocks[i], kept[i]) for i in order[len(large) :]], n))
     row_norms = basis.row_norms()
     row_norms[kinds == ISOLATED] = 1.0  # FSR.exact has η = 1, and the pair (0, e_i) is exact
 
@@ -201,6 +209,19 @@ def _merge(blocks: list[_Block], kept: list[int], kinds: NDArray[np.uint8]) -> S
         next_eigenvalue=max(known, default=None),
         kinds=kinds,
     )
+
+
+def _part(values: Block, vertices: NDArray[np.int64]) -> Part:
+    """Dense columns with their rows in ascending order, moved in place."""
+    from longwave import compiled
+
+    order = np.argsort(vertices)
+    targets = np.empty_like(order)
+    targets[order] = np.arange(len(order))
+    if not values.flags.writeable or not values.flags.c_contiguous:
+        values = np.array(values, order="C")
+    compiled.permute_rows(values, targets)
+    return Part(vertices[order], values)
 
 
 def _side_by_side(blocks: list[tuple[_Block, int]], n: int) -> Sparse:

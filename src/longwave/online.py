@@ -50,7 +50,7 @@ class Online:
 
     vectors: (m, d) unit rows, the first n the vertices of the graph. pooling: Σ from all vectors to items, None where
     every vector is an item. extension: ψ of the vectors after the first n. first, second: approximate searches over the
-    vertices and over Ū; None for exact ones.
+    vertices and over each part of Ū; None for exact ones.
     """
 
     vectors: Any
@@ -61,7 +61,7 @@ class Online:
     pooling: Sparse | None
     extension: Sparse | None
     first: Ann | None
-    second: Ann | None
+    second: tuple[Ann | None, ...] | None
 
     @property
     def n_vertices(self) -> int:

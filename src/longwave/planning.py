@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from longwave.basis import Basis
 from longwave.components import submatrix
 from longwave.errors import InputError
 from longwave.filters import LowPass, response
@@ -99,9 +100,10 @@ def advise(
     return Advice(len(vertices), graph.n_vertices - len(vertices), int(shared.sum()), rows, suggested, reason)
 
 
-def wants_approximate(vectors: tuple[int, int], basis: tuple[int, int]) -> bool:
-    """Whether one exact query reads so much, all vectors and all of Ū, that an approximate search pays."""
-    return bool(np.prod(vectors) + np.prod(basis) > APPROXIMATE_NUMBERS and basis[1] > 0)
+def wants_approximate(vector_numbers: int, pooled: Basis) -> bool:
+    """Whether one exact query reads so much, all vectors and the largest part of Ū, that approximate searches pay."""
+    largest = max((part.values.size for part in pooled.parts), default=0)
+    return bool(largest and vector_numbers + largest > APPROXIMATE_NUMBERS)
 
 
 def measured_rates(matrix: Sparse) -> tuple[float, float]:

@@ -52,7 +52,7 @@ class Settings:
     sparsity: float | None
     seed: int
     first: Structure | None = None
-    second: Structure | None = None
+    second: tuple[Structure | None, ...] | None = None
     rows: str | None = None
     vectors_as: Stored | None = None
     basis_as: Stored | None = None
@@ -62,7 +62,9 @@ class Settings:
     def parse(cls, entries: Mapping[str, Any]) -> Settings:
         """From the manifest. Raises TypeError or ValueError where it does not fit."""
         values = dict(entries)
-        parts = {"first": Structure, "second": Structure, "vectors_as": Stored, "basis_as": Stored, "search": Defaults}
+        if values.get("second") is not None:
+            values["second"] = tuple(None if entry is None else Structure(**entry) for entry in values["second"])
+        parts = {"first": Structure, "vectors_as": Stored, "basis_as": Stored, "search": Defaults}
         for name, kind in parts.items():
             if values.get(name) is not None:
                 values[name] = kind(**values[name])

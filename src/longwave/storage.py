@@ -31,7 +31,7 @@ from longwave.errors import (
 from longwave.types import Array
 
 FORMAT = "longwave index"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 MANIFEST = "manifest.json"
 
 
@@ -201,6 +201,11 @@ def _read_manifest(path: Path) -> dict[str, Any]:
         raise NewerIndexError(
             f"{path} has format version {version}, this Longwave reads up to {FORMAT_VERSION}; "
             "upgrade with: pip install -U longwave"
+        )
+    if version < FORMAT_VERSION:
+        raise StorageError(
+            f"{path} has format version {version}, written by an earlier Longwave; this one reads version "
+            f"{FORMAT_VERSION}: build the index again"
         )
     return manifest
 

@@ -8,8 +8,8 @@ Two things are taken from the data themselves:
   that k need not be below the size of the classes.
 - **k and α** by stability: rank some vertices of the collection in all dimensions, and in a random half of them; a good
   setting finds the same vertices twice, and different ones for different vertices. Settings that cannot be told apart
-  from the best (two standard errors of the difference) are as good; of them the one nearest to k = 20, α = 0.8 is taken,
-  which is good on every collection that was tried.
+  from the best (two standard errors of the difference) are as good; of them the one nearest to k = 20, α = 0.8 is
+  taken, which is good on every collection that was tried.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def as_good_as_best(choices: Sequence[Choice], values: NDArray[np.float64]) -> i
 
 def _distance(choice: Choice) -> float:
     """From the default: in doublings of k, and half as much for those of 1 − α."""
-    return abs(np.log2(choice.k / DEFAULT_K)) + 0.5 * abs(np.log2((1 - choice.alpha) / (1 - DEFAULT_ALPHA)))
+    return float(abs(np.log2(choice.k / DEFAULT_K)) + 0.5 * abs(np.log2((1 - choice.alpha) / (1 - DEFAULT_ALPHA))))
 
 
 def _row(choice: Choice, values: Array) -> Row:

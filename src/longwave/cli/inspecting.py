@@ -16,6 +16,7 @@ from longwave.cli.application import app
 from longwave.cli.display import out
 from longwave.index import Index
 from longwave.resources import show
+from longwave.settings import Structure
 from longwave.types import COPIED, Filter
 
 
@@ -84,14 +85,23 @@ def describe(index: Index, h: Filter) -> dict[str, str]:
             lines["truncation"] += f"; {settings['sparsity']:.0%} of the entries were dropped, see the residuals"
         if (s.kinds == COPIED).any():
             lines["truncation"] += "; outside of the giant component y is copied"
-    for name in ("first", "second"):
-        if settings[name]:
-            kept = index.settings.first if name == "first" else index.settings.second
-            assert kept is not None
-            lines[f"{name} search"] = (
-                f"approximate: {kept.kind}, effort {kept.effort}, recall {kept.recall:.3f} measured"
-            )
+    first, second = index.settings.first, index.settings.second
+    lines["first search"] = "exact" if first is None else _search_line(first)
+    if second is not None:
+        told = [_search_line(part) if part else "a scan" for part in second]
+        lines["second search"] = "; ".join(told)
+    else:
+        lines["second search"] = "exact"
+    defaults = index.settings.search
+    lines["by default"] = f"filter {defaults.filter}, neighbors {defaults.neighbors}, blend {defaults.blend or 0}"
+    for name, stored in (("vectors", index.settings.vectors_as), ("basis", index.settings.basis_as)):
+        if stored is not None:
+            lines[f"{name} stored"] = f"as {stored.kind}, relative error {stored.error:.1e}"
     if settings["rows"]:
         lines["rows"] = f"precomputed for {settings['rows']}"
     lines["memory"] = ", ".join(f"{part} {show(n)}" for part, n in index.memory().items() if n)
     return lines
+
+
+def _search_line(kept: Structure) -> str:
+    return f"approximate: {kept.kind}, effort {kept.effort}, recall {kept.recall:.3f} measured"

@@ -58,29 +58,6 @@ def narrow(block: Block, n_columns: int) -> Block:
     return flat[: n * n_columns].reshape(n, n_columns)
 
 
-def spread_rows(block: Block, rows: NDArray[np.int64], n: int) -> Block:
-    """An (n, c) array with block[i] at rows[i], zeros elsewhere, in the block's memory where it has room; it is lost.
-
-    A block that `narrow` has made leaves the room of its former columns. block: (m, c), rows: (m,) distinct, below n
-    """
-    from longwave import compiled
-
-    m, n_columns = block.shape
-    memory = block
-    while isinstance(memory.base, np.ndarray):
-        memory = memory.base
-    same = memory.ctypes.data == block.ctypes.data and memory.flags.c_contiguous and memory.flags.writeable
-    if not same or memory.dtype != block.dtype or memory.size < n * n_columns:
-        out = np.zeros((n, n_columns), dtype=block.dtype)
-        out[rows] = block
-        return out
-    out = memory.reshape(-1)[: n * n_columns].reshape(n, n_columns)
-    out[m:] = 0
-    targets = np.concatenate([rows, np.setdiff1d(np.arange(n), rows)])
-    compiled.permute_rows(out, targets)
-    return out
-
-
 def gram(block: Block) -> NDArray[np.float64]:
     """BᵀB, summed over row blocks in float64. (n, c) -> (c, c)"""
     total = np.zeros((block.shape[1],) * 2)

@@ -85,7 +85,7 @@ def as_spectrum(
     """Fix signs, measure residuals and row norms η. eigenvalues: (r,) descending; eigenvectors: (n, r)."""
     fix_signs(eigenvectors)
     basis = Basis.from_dense(eigenvectors)
-    measured = residuals(matrix, basis.dense, eigenvalues) if known_residuals is None else known_residuals
+    measured = residuals(matrix, basis.parts[0].values, eigenvalues) if known_residuals is None else known_residuals
     return Spectrum(
         eigenvalues=np.clip(np.asarray(eigenvalues, dtype=np.float64), -1.0, 1.0),  # rounding, in float32
         eigenvectors=basis,

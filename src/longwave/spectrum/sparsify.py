@@ -23,7 +23,8 @@ def sparsify(spectrum: Spectrum, matrix: Sparse, *, nonzeros: int) -> Spectrum:
     basis = spectrum.eigenvectors
     if nonzeros >= basis.nonzeros:
         return spectrum
-    magnitudes = np.concatenate([np.abs(basis.dense).ravel(), np.abs(basis.sparse.data)])
+    stored = [part.values.ravel() for part in basis.parts]
+    magnitudes = np.abs(np.concatenate([*stored, basis.sparse.data]))
     smallest = len(magnitudes) - max(1, nonzeros)  # place of the smallest magnitude that stays
     magnitudes.partition(smallest)
     threshold = magnitudes[smallest]
@@ -33,7 +34,7 @@ def sparsify(spectrum: Spectrum, matrix: Sparse, *, nonzeros: int) -> Spectrum:
 
     parts = []
     for rows in row_blocks(*basis.shape, numbers=1 << 24):
-        whole = sp.csr_array(sp.hstack([sp.csr_array(basis.dense[rows]), basis.sparse[rows]]))
+        whole = basis.rows(rows)
         size = np.abs(whole.data)
         tied = np.flatnonzero(size == threshold)
         keep = size > (threshold if nonzeros else np.inf)
