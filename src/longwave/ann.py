@@ -2,6 +2,7 @@
 
 Any faiss factory string is a kind: "HNSW32" (a graph; fastest), "HNSW32,SQfp16" (the same in half of the memory),
 "IVF1024,Flat" (clusters), "SQfp16" and "SQ8" (a scan in 2 or 1 bytes a number), "PQ64" (64 bytes a vector).
+"IVF,SQfp16", without a number, has twice the root of the number of rows as clusters.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from longwave.types import Array, Neighbors
 
 # What HNSW and IVF may look at for one query, in steps: the first that reaches the wanted recall is kept.
 _EFFORTS = (16, 32, 64, 128, 256, 512, 1024)
+_PROBES = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 # Links are chosen from this many candidates when HNSW is built.
 _BUILD_EFFORT = 100
 
@@ -37,7 +39,9 @@ class Ann:
 
     def search(self, queries: NDArray[np.float32], k: int) -> Neighbors:
         """About the k rows of largest inner product with each query. (q, d) -> lists (q, k), −1 where there is none."""
-        parameters = _parameters(self.index, max(self.effort, k))
+        parameters = _parameters(
+            self.index, self.effort if hasattr(_inner(self.index), "nprobe") else max(self.effort, k)
+        )
         similarities, ids = self.index.search(np.ascontiguousarray(queries, dtype=np.float32), k, params=parameters)
         return Neighbors(ids, np.where(ids >= 0, similarities, -np.inf).astype(np.float32))
 
@@ -82,6 +86,8 @@ def build(
     if not len(queries):
         raise InputError("there is nothing to measure the search with: the filter treats all eigenvalues alike")
     rows = np.ascontiguousarray(rows, dtype=np.float32)
+    if kind.startswith("IVF,"):  # faiss wants the number of clusters
+        kind = f"IVF{max(1, round(2 * np.sqrt(len(rows))))}{kind[3:]}"
     try:
         index = faiss.index_factory(rows.shape[1], kind, faiss.METRIC_INNER_PRODUCT)
         inner = _inner(index)
@@ -95,7 +101,7 @@ def build(
             f"faiss cannot make a search of the kind '{kind}' for {len(rows):,} × {rows.shape[1]} numbers ({reason}); "
             "try HNSW32, SQfp16, or PQ with a number of bytes that divides the dimensions"
         ) from error
-    efforts = [0] if _parameters(index, 1) is None else [e for e in _EFFORTS if e >= k or e == _EFFORTS[-1]]
+    efforts = _efforts(index, k)
     truth = _exact(rows, queries, k)
     ann = Ann(index, kind, 0, 0.0)
     for effort in efforts:
@@ -114,6 +120,16 @@ def build(
         stacklevel=3,
     )
     return ann
+
+
+def _efforts(index: Any, k: int) -> list[int]:
+    """How hard the search can look, from least to most."""
+    if _parameters(index, 1) is None:
+        return [0]
+    inner = _inner(index)
+    if hasattr(inner, "nprobe"):
+        return [count for count in _PROBES if count < inner.nlist] + [int(inner.nlist)]
+    return [effort for effort in _EFFORTS if effort >= k or effort == _EFFORTS[-1]]
 
 
 def _exact(rows: NDArray[np.float32], queries: NDArray[np.float32], k: int) -> Neighbors:

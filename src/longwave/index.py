@@ -51,6 +51,9 @@ from longwave.vectors import check_vectors, unit_queries, unit_vectors
 _FILTER, _SOLVER, _SPECTRUM = LowPass(0.99), Spectral(), Chebyshev(rank=1000)  # frozen values: safe as defaults
 # Rows of a part of Ū that are scanned rather than searched: about 2 ms at rank 1,000.
 _SCANNED = 10_000
+# Sharp weights and a wide filter need more of the spectrum than a basis of usual rank has. Up to so many vectors a
+# tuned index therefore makes up for the rest by a few steps on the graph, which take milliseconds there.
+_AUTO_EXACT, _AUTO_TOLERANCE = 20_000, 0.01
 # Before the names of arrays that the user keeps with the index.
 _ATTACHED = "attached-"
 
@@ -191,16 +194,16 @@ class Index:
         region_sum: str = "similarities",
         where: ArrayLike | None = None,
         tolerance: float | None = None,
-        solver: Solver | Euclidean = _SOLVER,
+        solver: Solver | Euclidean | None = None,
         blend: float | str | Blend | None = None,
         on_error: str = "raise",
     ) -> Hits:
         """Rank the items along the manifold: the online stage. Returns `Hits`, (queries, min(k, items)).
 
         queries: (q, d), or one vector (d,). filter: h, any callable; no rebuild. neighbors: vertices that each query
-        vector observes. Where these or `blend` are not given, `settings.search` says what is taken. cut: entries of y
-        kept, all by default. query_groups: the query of each row, 0 … Q−1, for queries of several regions or examples.
-        weights: of each row in its query, below 0 for what is not wanted.
+        vector observes. Where these, `blend` or `tolerance` are not given, `settings.search` says what is taken. cut:
+        entries of y kept, all by default. query_groups: the query of each row, 0 … Q−1, for queries of several regions
+        or examples. weights: of each row in its query, below 0 for what is not wanted.
         region_sum: "similarities" as in the paper, "products" as in its published scripts. where: only these items, a
         mask (N,) or a list of ids; scores are those of the search without it. tolerance: relative error that the answer
         may have, by iteration on the graph where the basis is not enough; `hits.errors` and `hits.steps` tell. solver:
@@ -214,8 +217,11 @@ class Index:
         neighbors = known.neighbors if neighbors is None else neighbors
         if blend is None and not isinstance(solver, Euclidean):
             blend = known.blend
+        if tolerance is None and solver is None and isinstance(filter, LowPass):
+            tolerance = known.tolerance
         check_counts(k=k, neighbors=neighbors, **({} if cut is None else {"cut": cut}))
         check_value(filter, "filter", "a value such as LowPass(0.99), or a function of the eigenvalues")
+        solver = _SOLVER if solver is None else solver
         if not isinstance(solver, Euclidean):
             check_value(solver, "solver", "a value such as Spectral() or Euclidean()")
         mixed = _blend_from(blend)
@@ -353,7 +359,7 @@ class Index:
         self,
         *,
         first: str | None = "HNSW32",
-        second: str | None = "HNSW32,SQfp16",
+        second: str | None = "IVF,SQfp16",
         recall: float = 0.98,
         overlap: float = 0.99,
         filter: Filter = _FILTER,
@@ -662,7 +668,8 @@ def _tuned(
     recipe = replace(recipe, k=found.k, gamma=found.gamma)
     if given is not None:
         given = Neighbors(given.ids[:, : found.k], given.similarities[:, : found.k])
-    return recipe, given, Defaults(f"lowpass:{found.alpha:g}", found.neighbors, "auto")
+    tolerance = _AUTO_TOLERANCE if len(unit) <= _AUTO_EXACT else None
+    return recipe, given, Defaults(f"lowpass:{found.alpha:g}", found.neighbors, "auto", tolerance)
 
 
 def _item_pooling(vectors: Any, items: Items, pooling: str) -> Sparse | None:

@@ -26,7 +26,9 @@ class Stored:
 
 @dataclass(frozen=True)
 class Defaults:
-    """What `Index.search` takes where nothing is said. filter: as `filters.parse` reads it. blend: None, or a weight.
+    """What `Index.search` takes where nothing is said. filter: as `filters.parse` reads it.
+
+    blend: None, a weight, or "auto". tolerance: relative error of the answer; None for the basis as it is.
 
     The paper's values, unless tuning has found others for this collection.
     """
@@ -34,6 +36,7 @@ class Defaults:
     filter: str = "lowpass:0.99"
     neighbors: int = 10
     blend: float | str | None = None
+    tolerance: float | None = None
 
 
 @dataclass(frozen=True)

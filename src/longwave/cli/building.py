@@ -1,4 +1,4 @@
-"""Commands of the offline stage: build, advise."""
+"""Commands of the offline stage: build, advise, tune."""
 
 from __future__ import annotations
 
@@ -6,16 +6,22 @@ import time
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 from rich.table import Table
 
 from longwave import filters, storage
 from longwave.cli import options as o
+from longwave.cli import truth
 from longwave.cli.application import app
 from longwave.cli.display import err, out, progress_bars
 from longwave.errors import InputError
+from longwave.evaluation import average_precision
 from longwave.index import Index
 from longwave.resources import machine_memory, parse_size, show
+from longwave.tuning import Tuning
+from longwave.types import Array
+from longwave.vectors import unit_queries, unit_vectors
 
 
 @app.command()
@@ -63,14 +69,24 @@ def build(
     memory: Annotated[
         str | None, typer.Option(metavar="SIZE", help="At most, such as 20G; what the machine has by default.")
     ] = None,
-    fast: Annotated[
-        bool, typer.Option("--fast", help="Add approximate searches: one query then takes sublinear time.")
+    auto: Annotated[
+        bool, typer.Option("--auto", help="Find k, gamma, filter, neighbours and blend from the vectors; no labels.")
     ] = False,
+    fast: Annotated[
+        bool | None,
+        typer.Option(
+            "--fast/--exact", help="Approximate searches, so that one query takes sublinear time; by default if large."
+        ),
+    ] = None,
+    store_basis: Annotated[str | None, typer.Option(metavar="KIND", help="Keep the basis as float16 or int8.")] = None,
+    store_vectors: Annotated[
+        str | None, typer.Option(metavar="KIND", help="Keep the vectors as float16, int8, or PQ64 (64 bytes each).")
+    ] = None,
     first: Annotated[
         str | None, typer.Option(metavar="KIND", help="--fast: over the vectors, as faiss names it (HNSW32).")
     ] = None,
     second: Annotated[
-        str | None, typer.Option(metavar="KIND", help="--fast: over the basis, as faiss names it (HNSW32,SQfp16).")
+        str | None, typer.Option(metavar="KIND", help="--fast: over the basis, as faiss names it (IVF,SQfp16).")
     ] = None,
     precompute: Annotated[
         str | None, typer.Option(metavar="H", help="Store rows for this filter, for --solver precomputed.")
@@ -80,14 +96,14 @@ def build(
     """Build an index: neighbour graph and Fourier basis, once, offline.
 
     \b
-    longwave build photos.npy -o photos.longwave
+    longwave build photos.npy -o photos.longwave --auto
     longwave build regions.npy --groups photo_of_region.npy --k 200 -o photos.longwave
     longwave build photos.npy --spectrum none -o photos.longwave      (for --solver cg only)
     """
     storage.check_target(output, force=force)
     method = o.spectrum_from(spectrum, rank, oversampling, iterations)
     stored = None if precompute is None else filters.parse(precompute)
-    if not fast and (first or second):
+    if fast is not True and (first or second):
         raise InputError("--first and --second need --fast")
     group_labels, item_ids = o.labels_from(groups), o.labels_from(ids)
     began = time.perf_counter()
@@ -109,15 +125,25 @@ def build(
             start=None if start is None else Index.load(start),
             workdir=workdir,
             memory=memory,
+            auto=auto,
+            fast=None if fast is None else False,
             progress=progress,
         )
     if fast:
         with err.status("making the approximate searches"):
-            index = index.accelerate(first=first or "HNSW32", second=second or "HNSW32,SQfp16")
+            index = index.accelerate(first=first or "HNSW32", second=second or "IVF,SQfp16")
     if stored is not None:
         with progress_bars() as progress:
             index = index.precompute(filter=stored, progress=progress)
+    if store_basis or store_vectors:
+        index = index.compress(basis=store_basis, vectors=store_vectors)
     index.save(output, force=force)
+    if auto:
+        known = index.settings
+        print(
+            f"found: k {known.k}, gamma {known.gamma:.3g}, filter {known.search.filter}, neighbors "
+            f"{known.search.neighbors}, blend {known.search.blend}"
+        )
     rank_text = "no basis" if index.spectrum is None else f"rank {index.spectrum.rank:,}"
     print(f"{output}: {len(index):,} items, {rank_text}, {time.perf_counter() - began:.1f} s")
 
@@ -177,5 +203,81 @@ def advise(
         f"Suggested: --rank {advice.suggested.rank} ({advice.reason}).\n"
         "energy: share of the squared response of the filter over all eigenvalues. error: of h(W)y for a random y.\n"
         "memory and time: of the basis, at its peak, on this machine.",
+        highlight=False,
+    )
+
+
+@app.command()
+def tune(
+    source: Annotated[
+        str, typer.Argument(metavar="VECTORS|INDEX", help=f"Vectors, one per row ({o.FILES}), or an index folder.")
+    ],
+    queries: Annotated[
+        str | None, typer.Option(metavar="F", help="Query vectors with known answers, to tune by mAP.")
+    ] = None,
+    truth_file: Annotated[
+        Path | None, typer.Option("--truth", metavar="F", help="Their answers, JSON as for evaluate.")
+    ] = None,
+    labels: Annotated[str | None, typer.Option(metavar="F", help=f"Or the label of each vector ({o.LABELS}).")] = None,
+    query_labels: Annotated[str | None, typer.Option(metavar="F", help="And of each query.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the probes and the halves.")] = 0,
+) -> None:
+    """Which k, gamma and alpha? Without labels by stability: what is found again with half of the dimensions.
+
+    With --queries and --truth, or --labels and --query-labels, by mAP instead. `build --auto` uses the suggestion.
+
+    \b
+    longwave tune photos.npy
+    longwave tune photos.npy --queries queries.npy --truth truth.json
+    """
+    from longwave import tuning
+
+    vectors = Index.load(source).vectors[:] if storage.is_index(Path(source)) else o.vectors_from(source)
+    unit = unit_vectors(vectors)
+    with progress_bars() as progress:
+        if queries is None:
+            if truth_file or labels or query_labels:
+                raise InputError("answers need the queries that they belong to: give --queries F")
+            found = tuning.tune(unit, seed=seed, progress=progress)
+        else:
+            asked = unit_queries(o.vectors_from(queries), dimension=unit.shape[1])
+            judgements = truth.judgements(truth_file, labels, query_labels, np.arange(len(unit)))
+            if len(judgements) != len(asked):
+                raise InputError(f"there are {len(asked)} queries but ground truth for {len(judgements)}")
+            kept = [row for row, judgement in enumerate(judgements) if judgement.positive]
+            if not kept:
+                raise InputError("no query has a positive item; there is nothing to tune by")
+
+            def judge(scores: Array) -> Array:
+                ranked = np.argsort(-scores, axis=1, kind="stable")
+                pairs = zip(ranked, (judgements[row] for row in kept), strict=True)
+                return np.array([average_precision(ids, judgement) for ids, judgement in pairs])
+
+            found = tuning.tune_by(unit, asked[kept], judge, progress=progress)
+    _print_tuning(found)
+
+
+def _print_tuning(found: Tuning) -> None:
+    if found.rows:
+        table = Table()
+        for title in ("k", "gamma", "alpha", found.criterion, "±"):
+            table.add_column(title, justify="right")
+        scale = 100 if found.criterion == "mAP" else 1
+        for row in found.rows:
+            choice = row.choice
+            cells = f"{choice.k}", f"{choice.gamma:.3g}", f"{choice.alpha:g}"
+            score = f"{scale * row.score:.3f}", f"{scale * row.error:.3f}"
+            table.add_row(*cells, *score, style="bold" if choice == found.chosen else None)
+        out.print(table, highlight=False)
+    chosen = found.chosen
+    why = {
+        "stability": "as good as the best within two standard errors, nearest to k 20, alpha 0.8",
+        "mAP": "the best",
+        "none": "too few vectors to measure anything",
+    }[found.criterion]
+    out.print(
+        f"Suggested ({why}):\n"
+        f"build --k {chosen.k} --gamma {chosen.gamma:.3g}, "
+        f"search --filter lowpass:{chosen.alpha:g} --neighbors {chosen.neighbors} --blend auto",
         highlight=False,
     )

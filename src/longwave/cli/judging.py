@@ -45,12 +45,7 @@ def evaluate(
     longwave evaluate digits.longwave queries.npy --labels items.npy --query-labels queries_labels.npy
     """
     opened = Index.load(index)
-    if truth_file is not None and labels is None:
-        judgements = truth.from_json(truth_file, opened)
-    elif labels is not None and truth_file is None:
-        judgements = truth.from_labels(labels, query_labels, opened)
-    else:
-        raise InputError("give the ground truth either with --truth F or with --labels F and --query-labels F")
+    judgements = truth.judgements(truth_file, labels, query_labels, opened.ids)
     vectors = o.vectors_from(queries)
     if chosen["where"] is not None:
         raise InputError("evaluate ranks all items; leave out --where")

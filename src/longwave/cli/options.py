@@ -36,7 +36,18 @@ FilterText = Annotated[
         help="Transfer function: lowpass:ALPHA, heat:TIME, ideal:CUTOFF, walk:ALPHA,STEPS or polynomial:C0,C1,...",
     ),
 ]
-NeighborsOption = Annotated[int, typer.Option(help="Vertices that each query vector observes.")]
+NeighborsOption = Annotated[
+    int | None, typer.Option(help="Vertices that each query vector observes; by default what the index says (10).")
+]
+IndexFilter = Annotated[
+    str | None,
+    typer.Option(
+        "--filter",
+        metavar="H",
+        help="As for build; by default what the index says: lowpass:0.99, or what --auto has found. "
+        "lowpass:ALPHA, heat:TIME, ideal:CUTOFF, walk:ALPHA,STEPS or polynomial:C0,C1,...",
+    ),
+]
 CutOption = Annotated[int | None, typer.Option(help="Entries of y that are kept; all by default.")]
 QueryGroups = Annotated[
     str | None,
@@ -62,8 +73,12 @@ Tolerance = Annotated[
 ]
 Steps = Annotated[int | None, typer.Option(help="walk: steps (100 by default). cg, hybrid, chebyshev: at most.")]
 BlendWeight = Annotated[
-    float | None,
-    typer.Option("--blend", metavar="W", help="Weight of Euclidean similarity where the basis is thin (FSRw)."),
+    str | None,
+    typer.Option(
+        "--blend",
+        metavar="W",
+        help="Weight of Euclidean similarity where the basis is thin (FSRw); auto: where the graph is not trusted.",
+    ),
 ]
 BlendScale = Annotated[str, typer.Option(help="Scale between the two terms of --blend: peak, impulse or printed.")]
 BlendEverywhere = Annotated[bool, typer.Option("--blend-everywhere", help="Blend all items alike, as for texts.")]
@@ -184,9 +199,20 @@ def solver_from(text: str, *, complement: bool, tolerance: float | None, steps: 
     return make(**chosen)
 
 
+def blend_from(text: str | None, scale: str, everywhere: bool) -> Blend | str | float | None:
+    """The blend that --blend asks for: nothing, "auto", or a weight with its scale; 0 for none."""
+    if text is None or text == "auto":
+        return text
+    try:
+        weight = float(text)
+    except ValueError:
+        raise InputError(f"--blend must be a number of at least 0, or auto, got '{text}'") from None
+    return 0.0 if weight == 0 else Blend(weight, scale, everywhere)
+
+
 def search_options(
-    filter: FilterText = "lowpass:0.99",
-    neighbors: NeighborsOption = 10,
+    filter: IndexFilter = None,
+    neighbors: NeighborsOption = None,
     cut: CutOption = None,
     query_groups: QueryGroups = None,
     weights: Weights = None,
@@ -204,11 +230,11 @@ def search_options(
     groups = labels_from(query_groups)
     if groups is not None and groups.dtype.kind not in "iu":
         raise InputError(f"{query_groups} must hold whole numbers: the query of each row")
-    if blend is None and (blend_everywhere or blend_scale != "peak"):
+    if blend in (None, "auto") and (blend_everywhere or blend_scale != "peak"):
         raise InputError("--blend-everywhere and --blend-scale need --blend W")
     automatic = solver == "spectral" and complement
     return {
-        "filter": filters.parse(filter),
+        "filter": None if filter is None else filters.parse(filter),
         "neighbors": neighbors,
         "cut": cut,
         "query_groups": groups,
@@ -216,7 +242,7 @@ def search_options(
         "where": None if where is None else where_from(where),
         "tolerance": tolerance if automatic else None,
         "solver": solver_from(solver, complement=complement, tolerance=None if automatic else tolerance, steps=steps),
-        "blend": None if blend is None else Blend(blend, blend_scale, blend_everywhere),
+        "blend": blend_from(blend, blend_scale, blend_everywhere),
         "region_sum": region_sum,
     }
 

@@ -6,6 +6,7 @@ import csv
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.markup import escape
@@ -41,9 +42,12 @@ def write_hits(hits: Hits, path: Path) -> None:
     """Write ids and scores by suffix: .npz (arrays), .json (a list per query), .csv (query, rank, id, score)."""
     try:
         if path.suffix == ".npz":
-            np.savez(path, ids=hits.ids, scores=hits.scores)
+            trust: dict[str, Any] = {} if hits.confidence is None else {"confidence": hits.confidence}
+            np.savez(path, ids=hits.ids, scores=hits.scores, **trust)
         elif path.suffix == ".json":
             rows = [{"ids": i.tolist(), "scores": s.tolist()} for s, i in zip(*hits, strict=True)]
+            if hits.confidence is not None:
+                rows = [{**row, "confidence": float(c)} for row, c in zip(rows, hits.confidence, strict=True)]
             path.write_text(json.dumps(rows), "utf-8")
         else:
             with path.open("w", newline="", encoding="utf-8") as file:
@@ -87,5 +91,7 @@ def print_hits(hits: Hits, *, queries: int = 10) -> None:
     out.print(table)
     if len(hits) > queries or hits.ids.shape[1] > shown:
         print(f"{len(hits)} queries × {hits.ids.shape[1]} hits; write all of them with -o hits.npz|.json|.csv")
+    if hits.confidence is not None:
+        print(f"confidence {hits.confidence.min():.2f} to {hits.confidence.max():.2f}: how far to trust the graph")
     if hits.errors is not None and hits.steps is not None:
         print(f"relative error at most {hits.errors.max():.1e}, {hits.steps.min()}–{hits.steps.max()} steps")

@@ -69,8 +69,8 @@ def explain(
     queries: o.Queries,
     item: Annotated[str, typer.Argument(metavar="ID", help="The item to explain.")],
     row: Annotated[int, typer.Option(help="Which row of QUERIES.")] = 0,
-    filter: o.FilterText = "lowpass:0.99",
-    neighbors: o.NeighborsOption = 10,
+    filter: o.IndexFilter = None,
+    neighbors: o.NeighborsOption = None,
 ) -> None:
     """Why an item was found: what each neighbour of the query contributes, and the way through the graph.
 
@@ -82,4 +82,5 @@ def explain(
     if not 0 <= row < len(vectors):
         raise InputError(f"--row must be from 0 to {len(vectors) - 1}, got {row}")
     (name,) = o.ids_from([item], opened.ids)
-    print(opened.explain(vectors[row], name, filter=filters.parse(filter), neighbors=neighbors))
+    h = None if filter is None else filters.parse(filter)
+    print(opened.explain(vectors[row], name, filter=h, neighbors=neighbors))

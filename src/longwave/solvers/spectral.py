@@ -32,10 +32,12 @@ class Spectral:
         gains = response(filter, spectrum.eigenvalues) - (at_zero if self.complement else 0.0)
         waves = spectrum.eigenvectors.project(observation)  # Uᵀ y: (q, n) @ (n, r) -> (q, r)
         scores = system.pooled_basis.synthesize(waves * gains.astype(np.float32))  # (q, r) @ (r, N) -> (q, N)
-        direct = direct_gains(spectrum.kinds, at_zero, complement=self.complement)
+        # What y passes on without the basis: only where y is not zero.
+        direct = direct_gains(spectrum.kinds[observation.indices], at_zero, complement=self.complement)
         if direct.any():
-            own = sp.csr_array(observation.multiply(direct[None, :]))  # what y passes on without the basis
-            scores = scores + system.pool(own)
+            own = sp.csr_array((observation.data * direct, observation.indices, observation.indptr), observation.shape)
+            passed = sp.coo_array(own if system.pooling is None else own @ system.items_of)
+            np.add.at(scores, passed.coords, passed.data)
         return Solution(scores)
 
 
