@@ -6,11 +6,13 @@ import time
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 from rich.table import Table
 
 from longwave import filters, storage
 from longwave.cli import options as o
+from longwave.cli import pictures
 from longwave.cli.application import app
 from longwave.cli.display import err, out, progress_bars
 from longwave.errors import InputError
@@ -19,9 +21,15 @@ from longwave.resources import machine_memory, parse_size, show
 
 
 @app.command()
+@pictures.with_description_options
 def build(
-    vectors: Annotated[str, typer.Argument(metavar="VECTORS", help=f"Vectors, one per row ({o.FILES}).")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="INDEX", help="The index folder to write.")],
+    vectors: Annotated[
+        str | None, typer.Argument(metavar="[VECTORS]", help=f"Vectors, one per row ({o.FILES}).")
+    ] = None,
+    images: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Pictures instead of vectors; options as of `describe`.")
+    ] = None,
     groups: Annotated[
         str | None, typer.Option(metavar="F", help=f"Item of each vector, for regional search ({o.LABELS}).")
     ] = None,
@@ -76,6 +84,8 @@ def build(
         str | None, typer.Option(metavar="H", help="Store rows for this filter, for --solver precomputed.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an index that is there.")] = False,
+    *,
+    recipe: pictures.Choices,
 ) -> None:
     """Build an index: neighbour graph and Fourier basis, once, offline.
 
@@ -83,6 +93,9 @@ def build(
     longwave build photos.npy -o photos.longwave
     longwave build regions.npy --groups photo_of_region.npy --k 200 -o photos.longwave
     longwave build photos.npy --spectrum none -o photos.longwave      (for --solver cg only)
+    longwave build --images holiday/ -o holiday.longwave
+    longwave build --images holiday/ --regions -o holiday.longwave    (finds small objects)
+    longwave build descriptors.h5 -o holiday.longwave                 (of `longwave describe`)
     """
     storage.check_target(output, force=force)
     method = o.spectrum_from(spectrum, rank, oversampling, iterations)
@@ -91,9 +104,14 @@ def build(
         raise InputError("--first and --second need --fast")
     group_labels, item_ids = o.labels_from(groups), o.labels_from(ids)
     began = time.perf_counter()
+    described = pictures.description_from(vectors, images, recipe, work=Path(f"{output}.work"))
+    if described is not None:
+        if groups is not None or ids is not None:
+            raise InputError("descriptors of pictures have their own ids and groups; leave out --groups and --ids")
+        group_labels, item_ids = described.item_of, np.array(described.paths)
     with progress_bars() as progress:
         index = Index.build(
-            o.vectors_from(vectors),
+            o.vectors_from(str(vectors)) if described is None else described.vectors,
             groups=group_labels,
             ids=item_ids,
             lists=None if lists is None else o.lists_from(lists),
@@ -117,7 +135,10 @@ def build(
     if stored is not None:
         with progress_bars() as progress:
             index = index.precompute(filter=stored, progress=progress)
+    if described is not None:
+        index = index.attach(*pictures.facts_of(described))
     index.save(output, force=force)
+    pictures.remove_work(Path(f"{output}.work"))
     rank_text = "no basis" if index.spectrum is None else f"rank {index.spectrum.rank:,}"
     print(f"{output}: {len(index):,} items, {rank_text}, {time.perf_counter() - began:.1f} s")
 

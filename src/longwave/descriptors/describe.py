@@ -26,7 +26,7 @@ from longwave.vectors import normalize
 #: Dimensions kept by default: of one vector per picture, and of each region.
 GLOBAL, REGIONAL = 512, 128
 # Whitening is learned on at most so many regions (1,280 dimensions in float32: 0.5 GB), and on so many a dimension.
-_SAMPLE, _PER_DIMENSION = 100_000, 8
+_SAMPLE, _PER_DIMENSION = 100_000, 24
 
 
 @dataclass(frozen=True, eq=False)

@@ -54,7 +54,7 @@ def encode(
 
     workers: processes that decode, beside this one which encodes; 0 to decode here too.
     """
-    crops = [None] * len(paths) if boxes is None else list(boxes)
+    crops: list[Box | None] = [None] * len(paths) if boxes is None else list(boxes)
     starts = range(0, len(paths), CHUNK)
     chunks = [(list(paths[s : s + CHUNK]), crops[s : s + CHUNK]) for s in starts]
     names = [_stage(files, parts, recipe) for files, parts in chunks]
@@ -70,7 +70,7 @@ def encode(
             if checkpoint is None:
                 made[i] = raw
             else:
-                arrays = {"vectors": raw.vectors, "counts": raw.counts, "reasons": raw.reasons}
+                arrays: dict[str, Array] = {"vectors": raw.vectors, "counts": raw.counts, "reasons": raw.reasons}
                 checkpoint.save(names[i], arrays)
             done += len(chunks[i][0])
             if progress is not None:

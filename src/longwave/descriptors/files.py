@@ -52,7 +52,9 @@ def read_description(path: str | Path) -> Description | None:
             facts = json.loads(file.attrs[_MARK])
             arrays = {name: file[name][()] for name in file if name.startswith("whitening")}
             if arrays:
-                arrays["whitening_projection"] = arrays["whitening_projection"].reshape(len(arrays["whitening_mean"]), -1)
+                arrays["whitening_projection"] = arrays["whitening_projection"].reshape(
+                    len(arrays["whitening_mean"]), -1
+                )
             return Description(
                 file["vectors"][()],
                 file["item_of"][()] if "item_of" in file else None,

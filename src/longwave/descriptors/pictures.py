@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from longwave.errors import FileError, InputError, MissingExtraError
+from longwave.errors import FileError, InputError, LongwaveError, MissingExtraError
 
 #: Pixels of the upright picture: left, top, right, bottom.
 Box: TypeAlias = tuple[float, float, float, float]
@@ -79,7 +79,7 @@ def open_picture(path: str | Path, *, size: int, box: Box | None = None) -> NDAr
             small.info.pop("icc_profile", None)
             small.getexif()[_ORIENTATION] = turned
             return np.array(_flat(ImageOps.exif_transpose(small)))
-    except FileError:
+    except LongwaveError:
         raise
     except MemoryError as error:
         raise FileError(f"{path} does not fit into memory") from error
@@ -129,7 +129,9 @@ def _checked_box(box: Box | None, size: tuple[int, int], path: str | Path) -> Bo
             f"give x0 < x1 from 0 to {width} and y0 < y1 from 0 to {height}"
         )
     if min(right - left, bottom - top) < _LEAST_SIDE:
-        raise InputError(f"the box {','.join(f'{v:g}' for v in box)} must be at least {_LEAST_SIDE} pixels wide and high")
+        raise InputError(
+            f"the box {','.join(f'{v:g}' for v in box)} must be at least {_LEAST_SIDE} pixels wide and high"
+        )
     inside = max(0.0, left), max(0.0, top), min(float(width), right), min(float(height), bottom)
     return float(round(inside[0])), float(round(inside[1])), float(round(inside[2])), float(round(inside[3]))
 
@@ -177,7 +179,7 @@ def _plain(image: Any) -> Any:
         image.load()
         return image
     values = np.asarray(image)
-    low, high = (0, 65535) if image.mode.startswith("I") and values.max() > 255 else (0, 255)
+    low, high = (0.0, 65535.0) if image.mode.startswith("I") and values.max() > 255 else (0.0, 255.0)
     if image.mode == "F" or values.max() > 65535:  # no common range: from black to white as they are
         low, high = float(np.nanmin(values)), float(np.nanmax(values))
     span = max(high - low, 1e-12)

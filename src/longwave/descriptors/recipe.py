@@ -37,7 +37,7 @@ class Recipe:
         check_pool(self.pool)
         if self.size < 64:
             raise InputError(f"size must be at least 64 pixels, got {self.size}")
-        if isinstance(self.scales, bool) or not isinstance(self.scales, int) or not 0 <= self.scales <= 6:
+        if not 0 <= self.scales <= 6:
             raise InputError(f"scales must be a whole number from 0 to 6, got {self.scales!r}")
         if self.reduce is not None:
             check_counts(reduce=self.reduce)

@@ -20,7 +20,7 @@ _OVERLAP, _MOST_EXTRA = 0.4, 6
 
 def max_pool(piece: NDArray[np.float32]) -> NDArray[np.float32]:
     """MAC: the largest activation of every channel."""
-    return piece.max(axis=(1, 2))
+    return np.asarray(piece.max(axis=(1, 2)))
 
 
 def gem_pool(piece: NDArray[np.float32], *, power: float = 3.0) -> NDArray[np.float32]:
@@ -31,7 +31,7 @@ def gem_pool(piece: NDArray[np.float32], *, power: float = 3.0) -> NDArray[np.fl
 
 def spoc_pool(piece: NDArray[np.float32]) -> NDArray[np.float32]:
     """SPoC (Babenko & Lempitsky), without the centre prior: the mean of every channel."""
-    return piece.mean(axis=(1, 2))
+    return np.asarray(piece.mean(axis=(1, 2)))
 
 
 POOLS: dict[str, Pool] = {"max": max_pool, "gem": gem_pool, "spoc": spoc_pool}
@@ -63,9 +63,7 @@ def grid(height: int, width: int, *, scales: int = 3) -> NDArray[np.int64]:
     return np.array(boxes)
 
 
-def pooled_regions(
-    feature_map: NDArray[np.float32], *, pool: str = "max", scales: int = 3
-) -> NDArray[np.float32]:
+def pooled_regions(feature_map: NDArray[np.float32], *, pool: str = "max", scales: int = 3) -> NDArray[np.float32]:
     """A unit vector for every region of a map, the whole first. (C, H, W) -> (m, C); scales 0 gives the whole alone."""
     check_pool(pool)
     boxes = grid(*feature_map.shape[1:], scales=scales)

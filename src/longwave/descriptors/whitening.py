@@ -32,7 +32,7 @@ class Whitening:
     @property
     def dimensions(self) -> int:
         """Of what comes out."""
-        return self.projection.shape[1]
+        return int(self.projection.shape[1])
 
     def cut(self, dimensions: int) -> Whitening:
         """The leading dimensions alone."""
@@ -77,7 +77,9 @@ def learn_supervised(
     values, directions = np.linalg.eigh(within)
     usable = values > _FLOOR * max(values[-1], 0)
     if not usable.any():
-        raise InputError("the vectors of all matching pairs are the same; give pairs of different pictures of one thing")
+        raise InputError(
+            "the vectors of all matching pairs are the same; give pairs of different pictures of one thing"
+        )
     if not usable.all():
         # Directions in which no pair differs would get all the weight; the weakest seen one bounds it.
         warnings.warn(
@@ -101,9 +103,13 @@ def read_whitening(path: str | Path) -> Whitening:
     except FileNotFoundError as error:
         raise FileError(f"no such file: {path}; check the path") from error
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FileError(f"{path} is not a whitening; expected an .npz with arrays mean (D,) and projection (D, d)") from error
+        raise FileError(
+            f"{path} is not a whitening; expected an .npz with arrays mean (D,) and projection (D, d)"
+        ) from error
     if mean.ndim != 1 or projection.ndim != 2 or len(mean) != len(projection):
-        raise FileError(f"{path}: mean {mean.shape} and projection {projection.shape} do not fit; expected (D,) and (D, d)")
+        raise FileError(
+            f"{path}: mean {mean.shape} and projection {projection.shape} do not fit; expected (D,) and (D, d)"
+        )
     return Whitening(mean, projection)
 
 
@@ -130,7 +136,9 @@ def _difference_covariance(vectors: Array, pairs: ArrayLike, name: str) -> NDArr
     if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu" or not len(rows):
         raise InputError(f"{name} must be pairs of row numbers, shape (m, 2), got shape {rows.shape}, {rows.dtype}")
     if rows.min() < 0 or rows.max() >= len(vectors):
-        raise InputError(f"{name} names row {rows.max()}, but there are {len(vectors)} vectors: 0 to {len(vectors) - 1}")
+        raise InputError(
+            f"{name} names row {rows.max()}, but there are {len(vectors)} vectors: 0 to {len(vectors) - 1}"
+        )
     total = np.zeros((vectors.shape[1],) * 2)
     for block in row_blocks(len(rows), vectors.shape[1]):
         first, second = rows[block].T
@@ -141,7 +149,9 @@ def _difference_covariance(vectors: Array, pairs: ArrayLike, name: str) -> NDArr
 
 def _clipped(dimensions: int, most: int, reason: str) -> int:
     if dimensions > most:
-        warnings.warn(f"{reason} in {most} dimensions only, not {dimensions}: {most} are kept", DataWarning, stacklevel=3)
+        warnings.warn(
+            f"{reason} in {most} dimensions only, not {dimensions}: {most} are kept", DataWarning, stacklevel=3
+        )
     return min(dimensions, most)
 
 
