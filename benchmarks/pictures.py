@@ -1,4 +1,4 @@
-"""From pixels to mAP: 1,000 photographs of the Oxford buildings by our commands, beside the descriptors shipped with them.
+"""From pixels to mAP: 1,000 photographs of the Oxford buildings, our descriptors beside those shipped with them.
 
     python -m benchmarks.pictures WORKDIR [ENCODER.onnx]
 

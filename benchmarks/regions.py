@@ -21,6 +21,7 @@ from longwave.descriptors import reduce_regions
 from longwave.evaluation import Judgement, mean_average_precision
 from longwave.neighbors import nearest_others
 from longwave.observation import Queries
+from longwave.pooling import pooling_matrix
 from longwave.rmatch import rmatch_scores
 from longwave.solvers import Spectral
 from longwave.vectors import normalize, top_k
@@ -149,6 +150,7 @@ def main(workdir, rank=1000):
     add("regional manifold, 5 a picture, online", ms=online(small, queries, query_of, "10 each"), memory=small.memory())
     del small
 
+    summing = pooling_matrix(vectors, image_of, pooling="sum")
     lists = lists_of(folder / "lists.npz", vectors)
     for k in (50, 200):
         pair = lists["ids"][:, :k].astype(np.int64), np.ascontiguousarray(lists["similarities"][:, :k])
@@ -172,7 +174,7 @@ def main(workdir, rank=1000):
                     k=k,
                     rank=lower,
                 )
-        plain = replace(index, settings=replace(index.settings, pooling="sum"), pooled=None)._with_pooled()
+        plain = replace(index, pooling=summing, pooled=None)._with_pooled()
         judge(plain, "regional manifold, sum", ["10 each"], (0.99, 0.9), queries, query_of, k=k, rank=rank)
         add("global manifold, online again", k=k, ms=online(whole, asked, numbers, "10 each"))
 

@@ -18,7 +18,7 @@ def rmatch_scores(
     vectors: NDArray[np.float32],
     item_of: NDArray[np.int64],
 ) -> Array:
-    """s(q, i) = Σ_j max_l q_jᵀ v_l: each region j of the query meets the most similar region l of item i, and these add up.
+    """s(q, i) = Σ_j max_l q_jᵀ v_l: each region j of the query meets the region l of item i that is most like it.
 
     regions: (m, d) unit, query_of: (m,) 0 … Q−1; vectors: (n, d) unit, item_of: (n,) 0 … N−1, all present -> (Q, N).
     Time O(m n d); products are made in blocks of whole items, so memory is O(Q N).

@@ -33,7 +33,7 @@ _SAMPLE, _PER_DIMENSION = 100_000, 24
 class Description:
     """Descriptors of pictures.
 
-    vectors: (m, d) unit float32. item_of: (m,) the picture of each, 0 … N−1; None where each has one. paths: (N,) within
+    vectors: (m, d) unit float32. item_of: (m,) the picture of each, 0 … N−1; None where each has one. paths: (N,) in
     `folder`. skipped: path and reason of those that could not be read.
     """
 
@@ -69,8 +69,8 @@ def describe_folder(
     Each region is pooled from the map, l2, whitened, l2; without `regions` they are summed, and l2 again. reduce: at
     most so many regions per picture, by a Gaussian mixture. whitening: a known one; else, with `whiten`, it is learned
     here: PCA, or supervised where `pairs` names pictures that show the same. dimensions: 512 of a picture, 128 of a
-    region by default, fewer where there are few pictures. workdir: finished chunks of 64 pictures are kept there, and the
-    same call goes on. workers: processes that decode; a script that uses them needs `if __name__ == "__main__":`.
+    region by default, fewer where there are few pictures. workdir: finished chunks of 64 pictures are kept there, and
+    the same call goes on. workers: processes that decode; a script that uses them needs `if __name__ == "__main__":`.
     Pictures that cannot be read are left out with a warning, and listed in `skipped`.
     """
     names = list_pictures(folder)

@@ -87,7 +87,7 @@ class OnnxEncoder:
 
     @classmethod
     def open(cls, path: str | Path, *, mean: Scale | None = None, std: Scale | None = None) -> OnnxEncoder:
-        """Open and try a file. mean, std: (x − mean) / std of 0 … 255; by default as the file says, else 127 and 128."""
+        """Open and try a file. mean, std: (x − mean) / std of 0 … 255; by default the file's own, else 127 and 128."""
         if not Path(path).is_file():
             raise FileError(f"no such file: {path}; give the path of an ONNX model, or leave it out for {DEFAULT}")
         return cls.load(Path(path).read_bytes(), Path(path).name, mean=mean, std=std)

@@ -68,8 +68,8 @@ def open_picture(path: str | Path, *, size: int, box: Box | None = None) -> NDAr
             image.draft(None, tuple(max(1, round(2 * factor * side)) for side in image.size))
             if image.size[0] * image.size[1] > MAX_PIXELS:
                 raise FileError(
-                    f"{path} has {image.size[0] * image.size[1] / 1e6:,.0f} megapixels; at most {MAX_PIXELS / 1e6:,.0f} "
-                    "are decoded: make it smaller, or write it as JPEG"
+                    f"{path} has {image.size[0] * image.size[1] / 1e6:,.0f} megapixels; at most "
+                    f"{MAX_PIXELS / 1e6:,.0f} are decoded: make it smaller, or write it as JPEG"
                 )
             relative = tuple(value / side for value, side in zip(part, (*upright, *upright), strict=True))
             stored = _stored_box(relative, turned)
@@ -89,7 +89,7 @@ def open_picture(path: str | Path, *, size: int, box: Box | None = None) -> NDAr
 
 
 def parse_box(text: str) -> Box:
-    """ "x0,y0,x1,y1" as four numbers."""
+    """The text x0,y0,x1,y1 as four numbers."""
     try:
         left, top, right, bottom = (float(part) for part in text.split(","))
     except ValueError as error:

@@ -14,7 +14,7 @@ from longwave.vectors import normalize
 #: One vector for a piece of a map: (C, h, w) -> (C,).
 Pool: TypeAlias = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 
-# Of the squares at the first scale: the published choice. More than six extra ones along the longer side are never taken.
+# Of the squares at the first scale, and how many more there are at most along the longer side: as published.
 _OVERLAP, _MOST_EXTRA = 0.4, 6
 
 

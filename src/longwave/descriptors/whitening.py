@@ -63,7 +63,7 @@ def learn_pca(vectors: ArrayLike, *, dimensions: int) -> Whitening:
 def learn_supervised(
     vectors: ArrayLike, matching: ArrayLike, *, dimensions: int, different: ArrayLike | None = None
 ) -> Whitening:
-    """Whitening from pairs (Mikolajczyk & Matas; Radenović et al.): what differs within matching pairs is made to count alike.
+    """Whitening from pairs (Mikolajczyk & Matas; Radenović et al.): what differs within them is made to count alike.
 
     C_S = covariance of v_i − v_j over the matching pairs; P = C_S^{-1/2} makes it the identity; then PCA of the
     differences of the other pairs in that space, largest first. vectors: (n, D). matching, different: (m, 2) rows of
@@ -90,7 +90,7 @@ def learn_supervised(
         values = np.maximum(values, values[usable][0])
     root = directions / np.sqrt(values)  # P: (D, D)
     between = 2 * covariance if different is None else _difference_covariance(given, different, "different")
-    spread, axes = np.linalg.eigh(root.T @ between @ root)
+    _, axes = np.linalg.eigh(root.T @ between @ root)
     d = _clipped(dimensions, given.shape[1], f"the vectors have {given.shape[1]} dimensions")
     return Whitening(mean.astype(np.float32), _signed(root @ axes[:, ::-1][:, :d]).astype(np.float32))
 
