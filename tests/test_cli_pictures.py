@@ -36,7 +36,8 @@ def test_a_picture_finds_its_views_and_shows_them(place):
     code, out, err = run("search", "i", "photos/china-crop.jpg", "-k", 4, "--sheet", "s.png", cwd=place)
     assert code == 0, err
     assert {name.split("-")[0] for name in hits(out)} == {"china"}
-    assert Image.open(place / "s.png").size[0] > 4 * 160
+    with Image.open(place / "s.png") as sheet:
+        assert sheet.size[0] > 4 * 160
 
 
 def test_boxes_several_pictures_and_together(place):
@@ -58,7 +59,7 @@ def test_describe_then_build_then_search_with_the_file(place):
     assert "24 pictures" in out
     code, _, err = run("build", "d.h5", "-o", "j", "--k", 5, "--rank", 20, cwd=place)
     assert code == 0, err
-    code, out, err = run("search", "i", "d.h5", "-k", 1, cwd=place)  # the same recipe: the index of one, the file of other
+    code, out, err = run("search", "i", "d.h5", "-k", 1, cwd=place)  # the same recipe
     assert code == 0, err
     run("describe", "photos", "-o", "r.h5", *options, "--regions", "--reduce", 3, "--whiten", "w.npz", cwd=place)
     code, _, err = run("search", "i", "r.h5", "-k", 1, cwd=place)
@@ -67,7 +68,7 @@ def test_describe_then_build_then_search_with_the_file(place):
 
 
 def test_evaluate_by_pictures(place):
-    names = sorted(path.stem for path in (place / "photos").iterdir() if path.stem != "truncated") + ["elsewhere"]
+    names = [*sorted(p.stem for p in (place / "photos").iterdir() if p.stem != "truncated"), "elsewhere"]
     same = {name: [i for i, n in enumerate(names) if n.split("-")[0] == name.split("-")[0]] for name in names}
     entries = [
         {"image": name, "box": [0, 0, 60, 60], "positive": [*same[name], len(names) - 1]}
@@ -89,7 +90,8 @@ def test_a_picture_deleted_after_the_build(place, tmp_path):
     kept = gone.read_bytes()
     gone.unlink()
     try:
-        code, out, err = run("search", "i", "photos/flower-whole.jpg", "-k", 4, "--sheet", tmp_path / "s.png", cwd=place)
+        sheet = ("--sheet", tmp_path / "s.png")
+        code, out, err = run("search", "i", "photos/flower-whole.jpg", "-k", 4, *sheet, cwd=place)
         assert code == 0, err
         assert "flower-turned.jpg" in out
         assert "1 pictures cannot be read any more" in err

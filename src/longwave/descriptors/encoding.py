@@ -152,7 +152,7 @@ def _decode_all(
             return [future.result() for future in begun]
         except BrokenProcessPool as error:
             raise ResourceError(
-                "a process that decodes pictures has died: for want of memory, or since the script that started it does "
+                "a process that decodes pictures has died: for want of memory, or since the script that began it does "
                 'not begin its work under `if __name__ == "__main__":`; use fewer workers, or 0: the work goes on'
             ) from error
 
