@@ -16,7 +16,6 @@ import numpy as np
 
 from benchmarks import measure
 from longwave import Chebyshev, Euclidean, Index, LowPass
-from longwave.basis import Basis
 from longwave.descriptors import reduce_regions
 from longwave.evaluation import Judgement, mean_average_precision
 from longwave.neighbors import nearest_others
@@ -71,15 +70,10 @@ def reduced(path, vectors, image_of):
     return kept(path, make)
 
 
-def truncated(index, rank):
-    """The same index at a lower rank: one component, so its columns are all dense."""
-    s = index.spectrum
-    order = np.argsort(-s.eigenvalues)[:rank]
-    dense = np.ascontiguousarray(s.eigenvectors.dense[:, order])
-    basis = Basis(dense, s.eigenvectors.sparse)
-    cut = replace(s, eigenvalues=s.eigenvalues[order], eigenvectors=basis, residuals=s.residuals[order])
-    smaller = replace(index, spectrum=replace(cut, next_eigenvalue=float(np.sort(s.eigenvalues)[::-1][rank])))
-    return smaller._with_pooled()
+def at_rank(index, rank, alpha):
+    """The filter that makes a basis one of lower rank: what is left out counts as h(0), as with the complement."""
+    least = np.sort(index.spectrum.eigenvalues)[-rank]
+    return lambda eigenvalues: np.where(eigenvalues >= least, LowPass(alpha)(eigenvalues), 1 - alpha)
 
 
 def online(index, queries, query_of, observation, repeats=5):
@@ -114,11 +108,13 @@ def main(workdir, rank=1000):
             neighbors, cut, region_sum = OBSERVATIONS[observation]
             for alpha in alphas:
                 hits = index.search(
-                    query_vectors, len(index), query_groups=groups, filter=LowPass(alpha),
+                    query_vectors, len(index), query_groups=groups, filter=alpha if callable(alpha) else LowPass(alpha),
                     neighbors=neighbors, cut=cut, region_sum=region_sum,
                 )  # fmt: skip
                 value = 100 * mean_average_precision(hits.ids, judgements)
-                add(name, observation=observation, alpha=alpha, mAP=round(value, 2), **more)
+                add(
+                    name, observation=observation, alpha=0.99 if callable(alpha) else alpha, mAP=round(value, 2), **more
+                )
 
     start = time.perf_counter()
     scores = rmatch_scores(queries, query_of, vectors, image_of)
@@ -164,16 +160,8 @@ def main(workdir, rank=1000):
                 ms=online(index, queries, query_of, observation))  # fmt: skip
         for lower in (100, 250, 500):
             if lower < rank:
-                judge(
-                    truncated(index, lower),
-                    "regional manifold",
-                    ["10 each"],
-                    (0.99,),
-                    queries,
-                    query_of,
-                    k=k,
-                    rank=lower,
-                )
+                h = at_rank(index, lower, 0.99)
+                judge(index, "regional manifold", ["10 each"], (h,), queries, query_of, k=k, rank=lower)
         plain = replace(index, pooling=summing, pooled=None)._with_pooled()
         judge(plain, "regional manifold, sum", ["10 each"], (0.99, 0.9), queries, query_of, k=k, rank=rank)
         add("global manifold, online again", k=k, ms=online(whole, asked, numbers, "10 each"))
