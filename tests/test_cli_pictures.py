@@ -49,7 +49,7 @@ def test_boxes_several_pictures_and_together(place):
     assert len(hits(out)) == 6
     _, out, _ = run("search", "i", *pair, "--together", "-k", 3, cwd=place)
     assert len(hits(out)) == 3
-    assert {name.split("-")[0] for name in hits(out)} == {"moon"}
+    assert {name.split("-")[0] for name in hits(out)[:2]} == {"moon"}
 
 
 def test_describe_then_build_then_search_with_the_file(place):
