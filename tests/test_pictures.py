@@ -9,7 +9,7 @@ import pytest
 from PIL import Image, ImageOps
 
 from longwave.descriptors import list_pictures, open_picture, parse_box
-from longwave.errors import FileError, InputError
+from longwave.errors import FileError, InputError, MissingExtraError
 
 
 @pytest.fixture(scope="module")
@@ -150,3 +150,10 @@ def test_listing(tmp_path):
         list_pictures(tmp_path / "none")
     with pytest.raises(FileError, match="not a folder"):
         list_pictures(tmp_path / "notes.txt")
+
+
+def test_without_the_extra(cat, tmp_path, monkeypatch):
+    cat.save(tmp_path / "x.png")
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(MissingExtraError, match=r"longwave\[images\]"):
+        open_picture(tmp_path / "x.png", size=512)

@@ -56,8 +56,10 @@ def open_picture(path: str | Path, *, size: int, box: Box | None = None) -> NDAr
     of an animation the first frame is taken; what is smaller than 32 pixels is enlarged to that. Decodes at most 2^28
     pixels, so about 1 GB; a JPEG at the smallest of 1, 1/2, 1/4, 1/8 that is enough.
     """
-    from PIL import Image, ImageOps
-
+    try:
+        from PIL import Image, ImageOps
+    except ImportError as error:
+        raise MissingExtraError("opening pictures", "images") from error
     try:
         with _opened(path) as image:
             turned = image.getexif().get(_ORIENTATION, 1)
@@ -100,10 +102,8 @@ def parse_box(text: str) -> Box:
 @contextmanager
 def _opened(path: str | Path) -> Iterator[Any]:
     """The picture with its header read, whatever its size; nothing is decoded yet."""
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise MissingExtraError("opening pictures", "images") from error
+    from PIL import Image
+
     with _OPENING, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of damaged metadata
         allowed, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
