@@ -33,3 +33,71 @@ def hard_vectors():
     ties = np.eye(12)[8:11] + np.eye(12)[9:12]
     hermits = -np.eye(12)[4:7]
     return np.vstack([vectors, duplicates, ties, hermits, np.zeros((1, 12))])
+
+
+@pytest.fixture(scope="session")
+def lite0(tmp_path_factory):
+    """The default encoder as an ONNX file."""
+    from longwave.descriptors import default_encoder, write_onnx
+
+    path = tmp_path_factory.mktemp("encoder") / "lite0.onnx"
+    write_onnx(default_encoder(), path)
+    return path
+
+
+# What scikit-image, scikit-learn and matplotlib bring along.
+_PICTURES = [
+    *("astronaut", "brick", "camera", "cell", "coins", "color", "grass", "gravel", "horse", "hubble_deep_field", "ihc"),
+    *("moon", "motorcycle_left", "page", "retina", "text", "china", "flower", "grace_hopper"),
+]
+_OBJECTS = {"coffee": "china", "rocket": "flower", "chelsea": "china"}
+
+
+@pytest.fixture(scope="session")
+def sample_pictures():
+    """Path of each picture, by name."""
+    import matplotlib
+    import skimage
+    import sklearn
+
+    folders = [
+        Path(module.__file__).parent / inside
+        for module, inside in ((skimage, "data"), (sklearn, "datasets/images"), (matplotlib, "mpl-data/sample_data"))
+    ]
+    found = {p.stem: p for folder in folders for p in folder.iterdir() if p.suffix in (".png", ".jpg")}
+    return {name: found[name] for name in [*_PICTURES, *_OBJECTS]}
+
+
+@pytest.fixture(scope="session")
+def views(sample_pictures, tmp_path_factory):
+    """A folder: four views of each of 19 pictures, three scenes with a small object, two files that fail."""
+    from PIL import Image
+
+    folder = tmp_path_factory.mktemp("views")
+    for name in _PICTURES:
+        picture = Image.open(sample_pictures[name]).convert("RGB")
+        width, height = picture.size
+        inner = (width // 8, height // 8, width - width // 8, height - height // 8)
+        picture.save(folder / f"{name}-whole.jpg")
+        picture.crop(inner).save(folder / f"{name}-crop.jpg")
+        picture.rotate(12, resample=Image.Resampling.BICUBIC).crop(inner).save(folder / f"{name}-turned.jpg")
+        picture.resize((width // 2, height // 2)).save(folder / f"{name}-half.jpg")
+    for name, behind in _OBJECTS.items():
+        scene = Image.open(sample_pictures[behind]).convert("RGB").resize((512, 341))
+        scene.paste(Image.open(sample_pictures[name]).convert("RGB").resize((170, 113)), (320, 210))
+        scene.save(folder / f"scene-{name}.png")
+    whole = (folder / "china-whole.jpg").read_bytes()
+    (folder / "truncated.jpg").write_bytes(whole[: len(whole) // 3])
+    Image.new("RGB", (1, 1)).save(folder / "dot.png")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def small_objects(sample_pictures, tmp_path_factory):
+    """What the three scenes hold, each as a picture of its own, by name."""
+    from PIL import Image
+
+    folder = tmp_path_factory.mktemp("objects")
+    for name in _OBJECTS:
+        Image.open(sample_pictures[name]).convert("RGB").resize((170, 113)).save(folder / f"{name}.png")
+    return {name: folder / f"{name}.png" for name in _OBJECTS}

@@ -30,7 +30,7 @@ LAYERS = [
     ["explanation", "candidates"],
     ["storage", "arrays", "settings", "online"],
     ["index"],
-    ["evaluation"],
+    ["evaluation", "descriptors", "rmatch"],
     ["datasets"],
     ["plots"],
     ["demo"],
@@ -75,7 +75,7 @@ def test_every_row_is_in_the_document():
 
 
 def test_import_loads_nothing_heavy():
-    heavy = ("numba", "faiss", "sklearn", "matplotlib", "typer")
+    heavy = ("numba", "faiss", "sklearn", "matplotlib", "typer", "PIL", "torch", "onnxruntime")
     code = f"import sys, longwave; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -7,7 +7,12 @@ from io import TextIOWrapper
 
 # Their order is the order of the commands in the help.
 # isort: off
-from longwave.cli import building as building, searching as searching, inspecting as inspecting
+from longwave.cli import (
+    building as building,
+    describing as describing,
+    searching as searching,
+    inspecting as inspecting,
+)
 from longwave.cli import judging as judging, showing as showing
 
 # isort: on

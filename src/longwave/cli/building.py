@@ -12,7 +12,7 @@ from rich.table import Table
 
 from longwave import filters, storage
 from longwave.cli import options as o
-from longwave.cli import truth
+from longwave.cli import pictures, truth
 from longwave.cli.application import app
 from longwave.cli.display import err, out, progress_bars
 from longwave.errors import InputError
@@ -25,9 +25,15 @@ from longwave.vectors import unit_queries, unit_vectors
 
 
 @app.command()
+@pictures.with_description_options
 def build(
-    vectors: Annotated[str, typer.Argument(metavar="VECTORS", help=f"Vectors, one per row ({o.FILES}).")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="INDEX", help="The index folder to write.")],
+    vectors: Annotated[
+        str | None, typer.Argument(metavar="[VECTORS]", help=f"Vectors, one per row ({o.FILES}).")
+    ] = None,
+    images: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Pictures instead of vectors; options as of `describe`.")
+    ] = None,
     groups: Annotated[
         str | None, typer.Option(metavar="F", help=f"Item of each vector, for regional search ({o.LABELS}).")
     ] = None,
@@ -92,6 +98,8 @@ def build(
         str | None, typer.Option(metavar="H", help="Store rows for this filter, for --solver precomputed.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an index that is there.")] = False,
+    *,
+    recipe: pictures.Choices,
 ) -> None:
     """Build an index: neighbour graph and Fourier basis, once, offline.
 
@@ -99,6 +107,9 @@ def build(
     longwave build photos.npy -o photos.longwave --auto
     longwave build regions.npy --groups photo_of_region.npy --k 200 -o photos.longwave
     longwave build photos.npy --spectrum none -o photos.longwave      (for --solver cg only)
+    longwave build --images holiday/ -o holiday.longwave
+    longwave build --images holiday/ --regions -o holiday.longwave    (finds small objects)
+    longwave build descriptors.h5 -o holiday.longwave                 (of `longwave describe`)
     """
     storage.check_target(output, force=force)
     method = o.spectrum_from(spectrum, rank, oversampling, iterations)
@@ -107,9 +118,14 @@ def build(
         raise InputError("--first and --second need --fast")
     group_labels, item_ids = o.labels_from(groups), o.labels_from(ids)
     began = time.perf_counter()
+    described = pictures.description_from(vectors, images, recipe, work=Path(f"{output}.work"))
+    if described is not None:
+        if groups is not None or ids is not None:
+            raise InputError("descriptors of pictures have their own ids and groups; leave out --groups and --ids")
+        group_labels, item_ids = described.item_of, np.array(described.paths)
     with progress_bars() as progress:
         index = Index.build(
-            o.vectors_from(vectors),
+            o.vectors_from(str(vectors)) if described is None else described.vectors,
             groups=group_labels,
             ids=item_ids,
             lists=None if lists is None else o.lists_from(lists),
@@ -137,7 +153,10 @@ def build(
             index = index.precompute(filter=stored, progress=progress)
     if store_basis or store_vectors:
         index = index.compress(basis=store_basis, vectors=store_vectors)
+    if described is not None:
+        index = index.attach(*pictures.facts_of(described))
     index.save(output, force=force)
+    pictures.remove_work(Path(f"{output}.work"))
     if auto:
         known = index.settings
         print(

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from longwave.cli import options as o
-from longwave.cli import truth
+from longwave.cli import pictures, truth
 from longwave.cli.application import app
 from longwave.cli.display import progress_bars
 from longwave.errors import InputError
@@ -23,7 +23,13 @@ from longwave.vectors import row_blocks
 @o.with_search_options
 def evaluate(
     index: o.IndexPath,
-    queries: o.Queries,
+    queries: Annotated[
+        str,
+        typer.Argument(
+            metavar="QUERIES",
+            help=f"Query vectors, one per row ({o.FILES}); or the folder of pictures that --truth names.",
+        ),
+    ],
     truth_file: Annotated[
         Path | None,
         typer.Option(
@@ -35,6 +41,7 @@ def evaluate(
     ] = None,
     query_labels: Annotated[str | None, typer.Option(metavar="F", help="Label of each query.")] = None,
     per_query: Annotated[bool, typer.Option("--per-query", help="Print the average precision of each query.")] = False,
+    encoder: pictures.SameEncoder = None,
     *,
     chosen: dict[str, Any],
 ) -> None:
@@ -43,13 +50,16 @@ def evaluate(
     \b
     longwave evaluate oxford.longwave queries.npy --truth truth.json --solver euclidean
     longwave evaluate digits.longwave queries.npy --labels items.npy --query-labels queries_labels.npy
+    longwave evaluate holiday.longwave holiday/ --truth truth.json    (entries with "image" and "box")
     """
     opened = Index.load(index)
     judgements = truth.judgements(truth_file, labels, query_labels, opened.ids)
-    vectors = o.vectors_from(queries)
+    asked = pictures.judged_queries(queries, truth_file, opened, encoder)
+    vectors = asked.vectors
     if chosen["where"] is not None:
         raise InputError("evaluate ranks all items; leave out --where")
     given, weights = chosen.pop("query_groups"), chosen.pop("weights")
+    given = asked.query_of if given is None else given
     query_of = np.arange(len(vectors)) if given is None else given
     if len(query_of) != len(vectors):
         raise InputError(f"--query-groups has {len(query_of)} entries but there are {len(vectors)} query rows")

@@ -247,17 +247,25 @@ def search_options(
     }
 
 
-def with_search_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command all options of `search_options`; it receives their values as `chosen`."""
-    shared, own = (signature(f, eval_str=True).parameters for f in (search_options, command))
+def with_options(source: Callable[..., Any], name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command all options of a function; it receives that function's answer under a name."""
 
-    @wraps(command)
-    def run(**given: Any) -> None:
-        chosen = search_options(**{name: given.pop(name) for name in shared})
-        command(**given, chosen=chosen)
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        shared, own = (signature(f, eval_str=True).parameters for f in (source, command))
 
-    parameters = [p for name, p in own.items() if name != "chosen"] + list(shared.values())
-    keyword_only = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in parameters]
-    run.__signature__ = Signature(keyword_only)  # type: ignore[attr-defined]
-    run.__annotations__ = {p.name: p.annotation for p in keyword_only}
-    return run
+        @wraps(command)
+        def run(**given: Any) -> None:
+            answer = source(**{option: given.pop(option) for option in shared})
+            command(**given, **{name: answer})
+
+        parameters = [p for option, p in own.items() if option != name] + list(shared.values())
+        keyword_only = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in parameters]
+        run.__signature__ = Signature(keyword_only)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in keyword_only}
+        return run
+
+    return decorate
+
+
+#: The options of `search_options`; the command receives their values as `chosen`.
+with_search_options = with_options(search_options, "chosen")

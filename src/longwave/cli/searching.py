@@ -8,7 +8,7 @@ import typer
 
 from longwave import filters
 from longwave.cli import options as o
-from longwave.cli import results
+from longwave.cli import pictures, results
 from longwave.cli.application import app
 from longwave.cli.display import err
 from longwave.errors import InputError
@@ -19,9 +19,16 @@ from longwave.index import Index
 @o.with_search_options
 def search(
     index: o.IndexPath,
-    queries: o.Queries,
+    queries: Annotated[
+        list[str],
+        typer.Argument(metavar="QUERIES...", help=f"Query vectors, one per row ({o.FILES}); or pictures, or a folder."),
+    ],
     k: Annotated[int, typer.Option("-k", help="Hits per query.")] = 10,
     output: o.HitsFile = None,
+    box: pictures.Boxes = None,
+    together: pictures.Together = False,
+    sheet: pictures.Sheet = None,
+    encoder: pictures.SameEncoder = None,
     *,
     chosen: dict[str, Any],
 ) -> None:
@@ -31,11 +38,22 @@ def search(
     longwave search photos.longwave queries.npy -k 5
     longwave search photos.longwave queries.npy --filter heat:10 -o hits.csv
     longwave search photos.longwave queries.npy --solver hybrid --tolerance 1e-3
+    longwave search holiday.longwave beach.jpg --box 40,60,300,280 --sheet hits.png
+    longwave search holiday.longwave tower-by-day.jpg tower-by-night.jpg --together
     """
     results.check_output(output)
+    pictures.check_sheet(sheet, queries)
+    opened = Index.load(index)
     with err.status("searching"):
-        hits = Index.load(index).search(o.vectors_from(queries), k, **chosen)
+        asked = pictures.queries_from(queries, opened, box=box, together=together, encoder=encoder)
+        if asked.query_of is not None:
+            if chosen["query_groups"] is not None:
+                raise InputError("pictures are queries of their own; leave out --query-groups, or say --together")
+            chosen["query_groups"] = asked.query_of
+        hits = opened.search(asked.vectors, k, **chosen)
     results.deliver(hits, output, "queries")
+    if sheet is not None:
+        pictures.write_sheet(sheet, asked, hits, opened)
 
 
 @app.command()

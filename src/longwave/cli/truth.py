@@ -24,10 +24,12 @@ def judgements(path: Path | None, labels: str | None, query_labels: str | None, 
 def from_json(path: Path, ids: Array) -> list[Judgement]:
     """A JSON object with a list `queries` of objects with `positive` and, if any, `junk`: ids, or item numbers.
 
-    Whole numbers are ids where the index's ids are numbers, and places in the collection where they are strings.
+    Whole numbers are ids where the index's ids are numbers, and places in the collection where they are strings. Where
+    the file has a list `images`, they are places in it, and what the index does not have is left out.
     """
     try:
-        entries = json.loads(path.read_text("utf-8"))["queries"]
+        whole = json.loads(path.read_text("utf-8"))
+        entries = whole["queries"]
         pairs = [(list(entry["positive"]), list(entry.get("junk", []))) for entry in entries]
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror}") from error
@@ -37,6 +39,11 @@ def from_json(path: Path, ids: Array) -> list[Judgement]:
             '{"queries": [{"positive": [3, 17], "junk": [5]}, ...]}, one entry per query'
         ) from error
     known = set(ids.tolist())
+    if whole.get("images") and ids.dtype.kind == "U":
+        by_name = {form: name for name in known for form in (name, Path(name).stem)}
+        names = [by_name.get(name) for name in whole["images"]]
+        kept = [[[names[i] for i in part if names[i] is not None] for part in pair] for pair in pairs]
+        return [Judgement(*pair) for pair in kept]
     return [
         Judgement(_known(positive, ids, known, path, row), _known(junk, ids, known, path, row))
         for row, (positive, junk) in enumerate(pairs)

@@ -1,0 +1,69 @@
+"""Commands from pictures to vectors: describe, encoder."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from longwave import descriptors
+from longwave.cli import pictures
+from longwave.cli.application import app
+from longwave.cli.display import err
+from longwave.errors import FileError
+
+
+@app.command()
+@pictures.with_description_options
+def describe(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Pictures, also in the folders within it.")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="F", help="The .h5 file to write.")],
+    save_whitening: Annotated[
+        Path | None, typer.Option(metavar="F", help="Write the whitening as .npz too, for --whiten elsewhere.")
+    ] = None,
+    *,
+    recipe: pictures.Choices,
+) -> None:
+    """Describe pictures by vectors: R-MAC of each, or its regions.
+
+    The file holds vectors, paths and the whole recipe; `longwave build` and `longwave search` read it. Interrupted, the
+    same command goes on from F.work. Pictures that cannot be read are listed and left out.
+
+    \b
+    longwave describe holiday/ -o holiday.h5
+    longwave describe holiday/ -o holiday.h5 --regions --reduce 5
+    longwave describe holiday/ -o holiday.h5 --encoder mine.onnx --mean 123.7,116.3,103.5 --std 58.4,57.1,57.4
+    """
+    if output.suffix != ".h5":
+        raise FileError(f"cannot write {output}: the suffix must be .h5")
+    if not output.parent.is_dir():
+        raise FileError(f"cannot write {output}: there is no folder {output.parent}")
+    began = time.perf_counter()
+    work = Path(f"{output}.work")
+    made = recipe.describe(folder, work=work)
+    descriptors.write_description(made, output)
+    if save_whitening is not None and made.whitening is not None:
+        descriptors.write_whitening(made.whitening, save_whitening)
+    pictures.remove_work(work)
+    rows, dimensions = made.vectors.shape
+    seconds = time.perf_counter() - began
+    print(f"{output}: {len(made.paths):,} pictures, {rows:,} × {dimensions} vectors, {seconds:.1f} s")
+
+
+@app.command()
+def encoder(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="F", help="The .onnx file to write.")],
+) -> None:
+    """Convert the default encoder to ONNX, once: it then runs without torch.
+
+    \b
+    longwave encoder -o lite0.onnx
+    longwave build --images holiday/ --encoder lite0.onnx -o holiday.longwave
+    """
+    if output.suffix != ".onnx":
+        raise FileError(f"cannot write {output}: the suffix must be .onnx")
+    with err.status("converting"):
+        descriptors.write_onnx(descriptors.default_encoder(), output)
+    print(f"{output}: EfficientNet-Lite0, {output.stat().st_size / 1e6:.1f} MB; use it with --encoder {output}")

@@ -1,0 +1,196 @@
+"""Picture files: found in a folder, opened upright, as RGB, at the size that is encoded, in bounded memory."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longwave.errors import FileError, InputError, LongwaveError, MissingExtraError
+
+#: Pixels of the upright picture: left, top, right, bottom.
+Box: TypeAlias = tuple[float, float, float, float]
+
+SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".bmp", ".gif", ".jp2", ".ppm", ".pgm"})
+# Pixels that are decoded: 2^28 take 1 GB as Pillow holds them. A JPEG is decoded at an eighth where that is enough.
+MAX_PIXELS = 1 << 28
+# Below this there is nothing to see; encoders of stride 32 need the other.
+_LEAST_SIDE, _LEAST_ENCODED = 8, 32
+# A box is encoded at the scale of the whole picture, but not so small that nothing is left of it.
+_LEAST_BOX = 128
+_ORIENTATION = 0x0112
+# Image.MAX_IMAGE_PIXELS is one for all threads; it is lifted while a header is read.
+_OPENING = Lock()
+
+
+def is_picture(path: str | Path) -> bool:
+    """Whether the name ends like that of a picture."""
+    return Path(path).suffix.lower() in SUFFIXES
+
+
+def list_pictures(folder: str | Path) -> list[str]:
+    """The pictures of a folder and of those in it, by name: paths within it, sorted. Hidden ones are left out."""
+    root = Path(folder)
+    if not root.is_dir():
+        raise FileError(f"{root} is not a folder; give the folder that holds the pictures")
+    try:
+        inside = (p.relative_to(root) for p in root.rglob("*") if is_picture(p) and p.is_file())
+        found = sorted(p.as_posix() for p in inside if not any(part.startswith(".") for part in p.parts))
+    except OSError as error:
+        raise FileError(f"{root} cannot be read: {error.strerror}") from error
+    if not found:
+        raise FileError(f"{root} holds no pictures; their names must end in one of {' '.join(sorted(SUFFIXES))}")
+    return found
+
+
+def open_picture(path: str | Path, *, size: int, box: Box | None = None) -> NDArray[np.uint8]:
+    """A picture, or a box of it, as (height, width, 3): upright, RGB, its longest side at most `size`.
+
+    A box is in pixels of the upright picture and is brought to the scale of the whole. Transparent pixels become white;
+    of an animation the first frame is taken; what is smaller than 32 pixels is enlarged to that. Decodes at most 2^28
+    pixels, so about 1 GB; a JPEG at the smallest of 1, 1/2, 1/4, 1/8 that is enough.
+    """
+    try:
+        from PIL import Image, ImageOps
+    except ImportError as error:
+        raise MissingExtraError("opening pictures", "images") from error
+    try:
+        with _opened(path) as image:
+            turned = image.getexif().get(_ORIENTATION, 1)
+            upright = image.size[::-1] if turned in (5, 6, 7, 8) else image.size
+            part = _checked_box(box, upright, path)
+            target = _target_size(upright, part, size)
+            factor = max(t / s for t, s in zip(target, _extent(part), strict=True))
+            image.draft(None, tuple(max(1, round(2 * factor * side)) for side in image.size))
+            if image.size[0] * image.size[1] > MAX_PIXELS:
+                raise FileError(
+                    f"{path} has {image.size[0] * image.size[1] / 1e6:,.0f} megapixels; at most "
+                    f"{MAX_PIXELS / 1e6:,.0f} are decoded: make it smaller, or write it as JPEG"
+                )
+            relative = tuple(value / side for value, side in zip(part, (*upright, *upright), strict=True))
+            stored = _stored_box(relative, turned)
+            area = tuple(value * side for value, side in zip(stored, (*image.size, *image.size), strict=True))
+            shape = target[::-1] if turned in (5, 6, 7, 8) else target
+            small = _plain(image).resize(shape, Image.Resampling.BICUBIC, box=area, reducing_gap=3.0)
+            small.info.pop("icc_profile", None)
+            small.getexif()[_ORIENTATION] = turned
+            return np.array(_flat(ImageOps.exif_transpose(small)))
+    except LongwaveError:
+        raise
+    except MemoryError as error:
+        raise FileError(f"{path} does not fit into memory") from error
+    except (OSError, ValueError, SyntaxError, EOFError, OverflowError, ArithmeticError) as error:
+        reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
+        raise FileError(f"{path} is not a picture that can be read ({reason}); write it again, or remove it") from error
+
+
+def parse_box(text: str) -> Box:
+    """The text x0,y0,x1,y1 as four numbers."""
+    try:
+        left, top, right, bottom = (float(part) for part in text.split(","))
+    except ValueError as error:
+        raise InputError(f"a box is four numbers x0,y0,x1,y1 in pixels, got '{text}'") from error
+    return left, top, right, bottom
+
+
+@contextmanager
+def _opened(path: str | Path) -> Iterator[Any]:
+    """The picture with its header read, whatever its size; nothing is decoded yet."""
+    from PIL import Image
+
+    with _OPENING, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of damaged metadata
+        allowed, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
+        try:
+            image = Image.open(path)
+        finally:
+            Image.MAX_IMAGE_PIXELS = allowed
+    with image:
+        yield image
+
+
+def _checked_box(box: Box | None, size: tuple[int, int], path: str | Path) -> Box:
+    width, height = size
+    if min(size) < _LEAST_SIDE:
+        raise FileError(f"{path} is {width} × {height} pixels; at least {_LEAST_SIDE} × {_LEAST_SIDE} are needed")
+    if box is None:
+        return 0.0, 0.0, float(width), float(height)
+    left, top, right, bottom = box
+    # Boxes are often rounded: half a pixel beyond the edge is meant to be the edge.
+    if not (-0.5 <= left < right <= width + 0.5 and -0.5 <= top < bottom <= height + 0.5):
+        raise InputError(
+            f"the box {','.join(f'{v:g}' for v in box)} does not lie in {path}, which is {width} × {height} pixels; "
+            f"give x0 < x1 from 0 to {width} and y0 < y1 from 0 to {height}"
+        )
+    if min(right - left, bottom - top) < _LEAST_SIDE:
+        raise InputError(
+            f"the box {','.join(f'{v:g}' for v in box)} must be at least {_LEAST_SIDE} pixels wide and high"
+        )
+    inside = max(0.0, left), max(0.0, top), min(float(width), right), min(float(height), bottom)
+    return float(round(inside[0])), float(round(inside[1])), float(round(inside[2])), float(round(inside[3]))
+
+
+def _extent(box: Box) -> tuple[float, float]:
+    return box[2] - box[0], box[3] - box[1]
+
+
+def _target_size(upright: tuple[int, int], part: Box, size: int) -> tuple[int, int]:
+    """Width and height at which the part is encoded."""
+    extent = _extent(part)
+    scale = min(1.0, max(size / max(upright), min(size, _LEAST_BOX) / max(extent)))
+    scale *= max(1.0, _LEAST_ENCODED / max(1.0, scale * min(extent)))
+    return max(_LEAST_ENCODED, round(scale * extent[0])), max(_LEAST_ENCODED, round(scale * extent[1]))
+
+
+def _stored_box(box: tuple[float, ...], orientation: int) -> tuple[float, ...]:
+    """A box of the upright picture where the file has it, both in [0, 1]."""
+    corners = [(box[0], box[1]), (box[2], box[3])]
+    moved = [_STORED.get(orientation, _STORED[1])(u, v) for u, v in corners]
+    (u0, v0), (u1, v1) = moved
+    return min(u0, u1), min(v0, v1), max(u0, u1), max(v0, v1)
+
+
+#: Where a point of the upright picture is in the file, for each value of EXIF's Orientation.
+_STORED: dict[int, Any] = {
+    1: lambda u, v: (u, v),
+    2: lambda u, v: (1 - u, v),
+    3: lambda u, v: (1 - u, 1 - v),
+    4: lambda u, v: (u, 1 - v),
+    5: lambda u, v: (v, u),
+    6: lambda u, v: (v, 1 - u),
+    7: lambda u, v: (1 - v, 1 - u),
+    8: lambda u, v: (1 - v, u),
+}
+
+
+def _plain(image: Any) -> Any:
+    """A mode that can be resized smoothly: L, LA, RGB, RGBA, CMYK, …; 16-bit and float values become 8-bit."""
+    from PIL import Image
+
+    if image.mode in ("P", "PA", "1"):
+        return image.convert("RGBA" if "transparency" in image.info or image.mode == "PA" else "RGB")
+    if not image.mode.startswith(("I", "F")):
+        image.load()
+        return image
+    values = np.asarray(image)
+    low, high = (0.0, 65535.0) if image.mode.startswith("I") and values.max() > 255 else (0.0, 255.0)
+    if image.mode == "F" or values.max() > 65535:  # no common range: from black to white as they are
+        low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    span = max(high - low, 1e-12)
+    return Image.fromarray(np.clip((values - np.float32(low)) * np.float32(255 / span), 0, 255).astype(np.uint8))
+
+
+def _flat(image: Any) -> Any:
+    """RGB, what is transparent on white."""
+    from PIL import Image
+
+    if image.mode in ("LA", "RGBA", "La", "RGBa") or "transparency" in image.info:
+        clear = image.convert("RGBA")
+        return Image.alpha_composite(Image.new("RGBA", clear.size, "white"), clear).convert("RGB")
+    return image.convert("RGB")

@@ -1,0 +1,161 @@
+"""Whitening: directions that vary together in a collection are told apart and count alike."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from longwave.checks import check_counts
+from longwave.errors import DataWarning, FileError, InputError
+from longwave.types import Array
+from longwave.vectors import check_vectors, row_blocks
+
+# Eigenvalues below this share of the largest are rounding of float32, not variance.
+_FLOOR = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class Whitening:
+    """x ↦ (x − mean) projection. mean: (D,), projection: (D, d); l2-normalisation is left to the caller."""
+
+    mean: NDArray[np.float32]
+    projection: NDArray[np.float32]
+
+    def __call__(self, vectors: Array) -> NDArray[np.float32]:
+        """(n, D) -> (n, d)"""
+        return np.asarray((vectors - self.mean) @ self.projection, dtype=np.float32)
+
+    @property
+    def dimensions(self) -> int:
+        """Of what comes out."""
+        return int(self.projection.shape[1])
+
+    def cut(self, dimensions: int) -> Whitening:
+        """The leading dimensions alone."""
+        check_counts(dimensions=dimensions)
+        if dimensions > self.dimensions:
+            raise InputError(f"this whitening has {self.dimensions} dimensions, fewer than the {dimensions} asked for")
+        return Whitening(self.mean, np.ascontiguousarray(self.projection[:, :dimensions]))
+
+
+def learn_pca(vectors: ArrayLike, *, dimensions: int) -> Whitening:
+    """PCA whitening: the covariance of the vectors becomes the identity. (n, D) -> projection (D, d)
+
+    Learn it on unit vectors of the collection itself, or of a larger one like it; ten vectors a dimension or more.
+    Time O(n D² + D³), memory O(D²).
+    """
+    check_counts(dimensions=dimensions)
+    given = check_vectors(vectors)
+    mean, covariance = _moments(given)
+    values, directions = np.linalg.eigh(covariance)
+    values, directions = values[::-1], directions[:, ::-1]
+    usable = int((values > _FLOOR * max(values[0], 0)).sum())
+    if not usable:
+        raise InputError("all vectors are the same: there is nothing to whiten; leave it out, or give more pictures")
+    d = _clipped(dimensions, usable, f"{len(given):,} vectors of {given.shape[1]} dimensions vary")
+    return Whitening(mean.astype(np.float32), (_signed(directions[:, :d]) / np.sqrt(values[:d])).astype(np.float32))
+
+
+def learn_supervised(
+    vectors: ArrayLike, matching: ArrayLike, *, dimensions: int, different: ArrayLike | None = None
+) -> Whitening:
+    """Whitening from pairs (Mikolajczyk & Matas; Radenović et al.): what differs within them is made to count alike.
+
+    C_S = covariance of v_i − v_j over the matching pairs; P = C_S^{-1/2} makes it the identity; then PCA of the
+    differences of the other pairs in that space, largest first. vectors: (n, D). matching, different: (m, 2) rows of
+    vectors; without `different` all pairs stand for it, whose covariance is twice that of the vectors.
+    Choose it where a few thousand pairs are known. Time O((n + m) D² + D³).
+    """
+    check_counts(dimensions=dimensions)
+    given = check_vectors(vectors)
+    mean, covariance = _moments(given)
+    within = _difference_covariance(given, matching, "matching")
+    values, directions = np.linalg.eigh(within)
+    usable = values > _FLOOR * max(values[-1], 0)
+    if not usable.any():
+        raise InputError(
+            "the vectors of all matching pairs are the same; give pairs of different pictures of one thing"
+        )
+    if not usable.all():
+        # Directions in which no pair differs would get all the weight; the weakest seen one bounds it.
+        warnings.warn(
+            f"the matching pairs differ in {int(usable.sum())} of {len(values)} dimensions only; give more pairs",
+            DataWarning,
+            stacklevel=2,
+        )
+        values = np.maximum(values, values[usable][0])
+    root = directions / np.sqrt(values)  # P: (D, D)
+    between = 2 * covariance if different is None else _difference_covariance(given, different, "different")
+    _, axes = np.linalg.eigh(root.T @ between @ root)
+    d = _clipped(dimensions, given.shape[1], f"the vectors have {given.shape[1]} dimensions")
+    return Whitening(mean.astype(np.float32), _signed(root @ axes[:, ::-1][:, :d]).astype(np.float32))
+
+
+def read_whitening(path: str | Path) -> Whitening:
+    """From an .npz with `mean` (D,) and `projection` (D, d)."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            mean, projection = (np.asarray(arrays[name], dtype=np.float32) for name in ("mean", "projection"))
+    except FileNotFoundError as error:
+        raise FileError(f"no such file: {path}; check the path") from error
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FileError(
+            f"{path} is not a whitening; expected an .npz with arrays mean (D,) and projection (D, d)"
+        ) from error
+    if mean.ndim != 1 or projection.ndim != 2 or len(mean) != len(projection):
+        raise FileError(
+            f"{path}: mean {mean.shape} and projection {projection.shape} do not fit; expected (D,) and (D, d)"
+        )
+    return Whitening(mean, projection)
+
+
+def write_whitening(whitening: Whitening, path: str | Path) -> None:
+    """As an .npz that `read_whitening` reads."""
+    np.savez(path, mean=whitening.mean, projection=whitening.projection)
+
+
+def _moments(vectors: Array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean (D,) and covariance (D, D) in float64, in blocks."""
+    n, dimension = vectors.shape
+    blocks = row_blocks(n, dimension)
+    total: NDArray[np.float64] = sum((vectors[b].sum(axis=0, dtype=np.float64) for b in blocks), np.zeros(dimension))
+    mean = total / n
+    covariance = np.zeros((dimension, dimension))
+    for block in blocks:
+        centred = vectors[block].astype(np.float64) - mean
+        covariance += centred.T @ centred
+    return mean, covariance / n
+
+
+def _difference_covariance(vectors: Array, pairs: ArrayLike, name: str) -> NDArray[np.float64]:
+    rows = np.asarray(pairs)
+    if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu" or not len(rows):
+        raise InputError(f"{name} must be pairs of row numbers, shape (m, 2), got shape {rows.shape}, {rows.dtype}")
+    if rows.min() < 0 or rows.max() >= len(vectors):
+        raise InputError(
+            f"{name} names row {rows.max()}, but there are {len(vectors)} vectors: 0 to {len(vectors) - 1}"
+        )
+    total = np.zeros((vectors.shape[1],) * 2)
+    for block in row_blocks(len(rows), vectors.shape[1]):
+        first, second = rows[block].T
+        difference = vectors[first].astype(np.float64) - vectors[second]
+        total += difference.T @ difference
+    return total / len(rows)
+
+
+def _clipped(dimensions: int, most: int, reason: str) -> int:
+    if dimensions > most:
+        warnings.warn(
+            f"{reason} in {most} dimensions only, not {dimensions}: {most} are kept", DataWarning, stacklevel=3
+        )
+    return min(dimensions, most)
+
+
+def _signed(directions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The largest entry of every column positive, so that the same data give the same vectors."""
+    largest = np.abs(directions).argmax(axis=0)
+    return directions * np.where(directions[largest, np.arange(directions.shape[1])] < 0, -1.0, 1.0)

@@ -1,0 +1,187 @@
+"""A folder of pictures to descriptors and an index, from Python."""
+
+import numpy as np
+import pytest
+
+import longwave as lw
+from longwave import descriptors
+from longwave.descriptors import describe_folder, describe_queries
+from longwave.errors import DataWarning, FileError, InputError
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*pictures are left out")
+
+
+@pytest.fixture(scope="module")
+def encoder(lite0):
+    return descriptors.OnnxEncoder.open(lite0)
+
+
+@pytest.fixture(scope="module")
+def workdir(tmp_path_factory):
+    return tmp_path_factory.mktemp("work") / "chunks"
+
+
+@pytest.fixture(scope="module")
+def described(views, encoder, workdir):
+    with pytest.warns(DataWarning, match="2 of 81 pictures are left out"):
+        return describe_folder(views, encoder, workdir=workdir)
+
+
+@pytest.fixture(scope="module")
+def regional(views, encoder, workdir, described):
+    return describe_folder(views, encoder, workdir=workdir, regions=True)
+
+
+def index_of(made):
+    index = lw.Index.build(
+        made.vectors, groups=made.item_of, ids=np.array(made.paths), k=10, spectrum=lw.Chebyshev(200)
+    )
+    return index.attach(*descriptors.index_facts(made))
+
+
+def test_shapes_and_what_was_left_out(described, regional):
+    assert len(described.paths) == 79
+    assert described.vectors.shape[0] == 79
+    assert described.item_of is None
+    np.testing.assert_allclose(np.linalg.norm(described.vectors, axis=1), 1, rtol=1e-5)
+    assert [name for name, _ in described.skipped] == ["dot.png", "truncated.jpg"]
+    assert "truncated" in described.skipped[1][1]
+    assert "1 × 1" in described.skipped[0][1]
+    counts = np.bincount(regional.item_of)
+    assert set(counts) >= {15, 21}  # square pictures, and 4:3
+    assert regional.paths == described.paths
+
+
+def test_the_sum_of_the_regions_is_the_global_descriptor(views, encoder, workdir, described):
+    apart = describe_folder(views, encoder, workdir=workdir, regions=True, whitening=described.whitening)
+    summed = np.zeros_like(described.vectors)
+    np.add.at(summed, apart.item_of, apart.vectors)
+    summed /= np.linalg.norm(summed, axis=1, keepdims=True)
+    np.testing.assert_allclose(summed, described.vectors, atol=1e-5)
+
+
+def test_views_of_one_picture_find_each_other(described, regional):
+    for made, least in ((described, 0.9), (regional, 0.6)):
+        index = index_of(made)
+        names = [name for name in made.paths if not name.startswith("scene")]
+        hits = index.search_by_id(names, 3, neighbors=3, filter=lw.LowPass(0.9)).ids
+        same = [[hit.split("-")[0] == name.split("-")[0] for hit in row] for name, row in zip(names, hits, strict=True)]
+        assert np.mean(same) > least
+        assert np.mean([row[0] for row in same]) > least
+
+
+def test_a_small_object_needs_regions(described, regional, encoder, small_objects):
+    places = {}
+    for kind, made in (("global", described), ("regional", regional)):
+        index = index_of(made)
+        for name, path in small_objects.items():
+            vectors, query_of = describe_queries([path], encoder, made.recipe, made.whitening)
+            ids = index.search(vectors, len(index), query_groups=query_of, neighbors=3).ids[0].tolist()
+            places[kind, name] = ids.index(f"scene-{name}.png")
+    assert [places["regional", name] for name in small_objects] == [0, 0, 0]
+    assert min(places["global", name] for name in small_objects) > 0
+
+
+def test_reduction_keeps_at_most_five(views, encoder, workdir, regional):
+    made = describe_folder(views, encoder, workdir=workdir, regions=True, reduce=5)
+    assert np.bincount(made.item_of).max() == 5
+    assert made.vectors.shape[1] == regional.vectors.shape[1]
+    made.recipe.check_same(regional.recipe)  # queries keep all regions: they are comparable
+
+
+def test_resumes_and_sees_changes(tmp_path, views, encoder):
+    calls = []
+
+    class Counted:
+        name, weights, mean, std = encoder.name, encoder.weights, encoder.mean, encoder.std
+
+        def __call__(self, pictures):
+            calls.append(len(pictures))
+            return encoder(pictures)
+
+    folder = tmp_path / "some"
+    folder.mkdir()
+    for name in ("china-whole.jpg", "coins-crop.jpg", "page-half.jpg"):
+        (folder / name).write_bytes((views / name).read_bytes())
+    choices = {"size": 128, "workdir": tmp_path / "work", "dimensions": 8}
+    first = describe_folder(folder, Counted(), **choices)
+    assert sum(calls) == 3
+    again = describe_folder(folder, Counted(), **choices)
+    assert sum(calls) == 3
+    np.testing.assert_array_equal(first.vectors, again.vectors)
+    (folder / "page-half.jpg").write_bytes((views / "moon-half.jpg").read_bytes())
+    describe_folder(folder, Counted(), **choices)
+    assert sum(calls) == 6
+
+
+def test_worker_processes_give_the_same(tmp_path, views, encoder):
+    for name in ("china-whole.jpg", "coins-crop.jpg", "dot.png", "page-half.jpg"):
+        (tmp_path / name).write_bytes((views / name).read_bytes())
+    here = describe_folder(tmp_path, encoder, size=128, dimensions=8)
+    there = describe_folder(tmp_path, encoder, size=128, dimensions=8, workers=2)
+    np.testing.assert_allclose(here.vectors, there.vectors, atol=1e-6)
+    assert here.skipped == there.skipped
+
+
+def test_supervised_whitening_from_pairs(views, encoder, workdir, described):
+    names = [name for name in described.paths if name.endswith("-whole.jpg")]
+    pairs = [(name, name.replace("whole", view)) for name in names for view in ("crop", "turned", "half")]
+    with pytest.warns(DataWarning, match="give more pairs"):
+        made = describe_folder(views, encoder, workdir=workdir, pairs=pairs, dimensions=32)
+    assert made.vectors.shape == (79, 32)
+    with pytest.raises(InputError, match="not among the"):
+        describe_folder(views, encoder, workdir=workdir, pairs=[("a.jpg", "b.jpg")])
+
+
+def test_other_recipes_are_refused_by_name(described, regional, encoder, small_objects):
+    with pytest.raises(InputError, match="otherwise than the index: regions True instead of False; describe"):
+        described.recipe.check_same(regional.recipe)
+    other = descriptors.Recipe.from_facts({**described.recipe.facts(), "weights": "0" * 16})
+    with pytest.raises(InputError, match=r"weights '.*' instead of '0000"):
+        describe_queries([small_objects["coffee"]], encoder, other, described.whitening)
+    with pytest.raises(InputError, match="whitening 'none' instead of"):
+        describe_queries([small_objects["coffee"]], encoder, described.recipe, None)
+    with pytest.raises(InputError, match="is missing"):
+        descriptors.Recipe.from_facts({})
+
+
+def test_files_keep_everything(tmp_path, regional):
+    descriptors.write_description(regional, tmp_path / "d.h5")
+    read = descriptors.read_description(tmp_path / "d.h5")
+    np.testing.assert_array_equal(read.vectors, regional.vectors)
+    np.testing.assert_array_equal(read.item_of, regional.item_of)
+    np.testing.assert_array_equal(read.whitening.projection, regional.whitening.projection)
+    assert (read.paths, read.recipe, read.skipped) == (regional.paths, regional.recipe, regional.skipped)
+    # and any reader of vectors finds its matrix
+    np.testing.assert_array_equal(lw.datasets.read_vectors(tmp_path / "d.h5"), regional.vectors)
+    (tmp_path / "d.h5").write_bytes((tmp_path / "d.h5").read_bytes()[:2000])
+    with pytest.raises(FileError, match="damaged"):
+        descriptors.read_description(tmp_path / "d.h5")
+
+
+def test_an_index_remembers(tmp_path, regional, encoder, small_objects):
+    index = index_of(regional)
+    index.save(tmp_path / "i")
+    loaded = lw.Index.load(tmp_path / "i")
+    recipe, folder = descriptors.recipe_from(loaded.about)
+    assert recipe == regional.recipe
+    assert str(folder) == regional.folder
+    whitening = descriptors.whitening_from(loaded.attached)
+    vectors, _ = describe_queries([small_objects["coffee"]], encoder, recipe, whitening)
+    assert vectors.shape[1] == index.dimension
+    with pytest.raises(InputError, match="built from vectors"):
+        descriptors.recipe_from({})
+
+
+def test_bad_choices(views, encoder, tmp_path):
+    for choices, words in (
+        ({"size": 10}, "at least 64"),
+        ({"pool": "min"}, "max, gem, spoc"),
+        ({"scales": 9}, "from 0 to 6"),
+        ({"reduce": 5}, "is for regions"),
+    ):
+        with pytest.raises(InputError, match=words):
+            describe_folder(views, encoder, **choices)
+    (tmp_path / "x.jpg").write_bytes(b"nothing")
+    with pytest.raises(FileError, match="none of the 1 pictures"):
+        describe_folder(tmp_path, encoder)
