@@ -7,8 +7,10 @@ subspace, with noise of a hundredth of the length. Queries are vectors of the co
 are medians over the queries, two threads, everything in one process and one run.
 """
 
+import os
 import sys
 import time
+from dataclasses import replace
 
 import faiss
 import numpy as np
@@ -17,9 +19,10 @@ from benchmarks import measure
 from benchmarks.regional import DIMENSIONS, enlarged
 from longwave import Chebyshev, Index, LowPass, Precomputed, Spectral
 from longwave.observation import Queries
+from longwave.online import Asked, rank_all, rank_few
 from longwave.vectors import normalize
 
-ALPHA, QUERIES, HITS = 0.99, 200, 100
+ALPHA, QUERIES, HITS, SPECTRAL = 0.99, 200, 100, Spectral()
 
 
 def collection(n, dimensions, seed=0):
@@ -63,7 +66,7 @@ def conjugate_gradient(matrix, alpha, y, steps=20):
 
 def main(dimensions=512, n=100_000, rank=1000):
     faiss.omp_set_num_threads(2)
-    filter, rows, facts = LowPass(ALPHA), {}, {}
+    filter, rows, facts = LowPass(ALPHA), {}, {"load_before": os.getloadavg()}
     vectors, queries = collection(n, dimensions)
 
     def clock(name, function):
@@ -73,13 +76,15 @@ def main(dimensions=512, n=100_000, rank=1000):
         print(f"{name}: {facts[name]} s", flush=True)
         return result
 
-    index = clock("build", lambda: Index.build(vectors, k=50, spectrum=Chebyshev(rank)))
-    fast = clock("accelerate", index.accelerate)
+    # The plan is the index's own: at this size it adds approximate searches by itself.
+    fast = clock("build", lambda: Index.build(vectors, k=50, spectrum=Chebyshev(rank)))
+    exact = replace(fast, first=None, second=None)
     stored = clock("precompute", lambda: fast.precompute(filter=filter, top=500))
+    kinds = {kind: exact.compress(basis=kind) for kind in ("float16", "int8")}
     flat = faiss.IndexFlatIP(dimensions)
     flat.add(vectors)
     neighbours = flat.search(queries, 10)[1]
-    truth = index.search(queries, HITS, filter=filter).ids  # the exact spectral ranking
+    truth = exact.search(queries, HITS, filter=filter).ids  # the exact spectral ranking
 
     def record(name, function, answer=None):
         row = rows[name] = {"milliseconds": milliseconds(function, queries)}
@@ -93,49 +98,87 @@ def main(dimensions=512, n=100_000, rank=1000):
         return np.vstack([searched.search(q, HITS, filter=filter, **options).ids for q in queries])
 
     record("faiss flat", lambda q: flat.search(q, HITS))
-    record("longwave, fast", lambda q: fast.search(q, HITS, filter=filter), each(fast))
+    record("longwave, its own plan", lambda q: fast.search(q, HITS, filter=filter), each(fast))
+    precomputed = {"solver": Precomputed()}
     record(
         "longwave, precomputed rows",
-        lambda q: stored.search(q, HITS, filter=filter, solver=Precomputed()),
-        each(stored, solver=Precomputed()),
+        lambda q: stored.search(q, HITS, filter=filter, **precomputed),
+        each(stored, **precomputed),
     )
-    record("longwave, exact dense", lambda q: index.search(q, HITS, filter=filter), each(index))
-    hnsw = fast.first.index
-    for effort in (16, 32, 64, 128, 256):
+    record("longwave, exact dense", lambda q: exact.search(q, HITS, filter=filter), each(exact))
+    for kind, index in kinds.items():
+        record(f"longwave, basis as {kind}", lambda q, i=index: i.search(q, HITS, filter=filter), each(index))
+    hnsw = faiss.index_factory(dimensions, "HNSW32", faiss.METRIC_INNER_PRODUCT)
+    hnsw.hnsw.efConstruction = 100
+    clock("faiss HNSW32", lambda: hnsw.add(vectors))
+    for effort in (10, 16, 24, 32, 48, 64, 128, 256):
         parameters = faiss.SearchParametersHNSW(efSearch=effort)
         found = hnsw.search(queries, 10, params=parameters)[1]
         if overlap(found, neighbours) >= 0.98:
             break
     facts["hnsw"] = {"efSearch": effort, "recall": overlap(found, neighbours)}
     record("faiss HNSW, nearest neighbours", lambda q: hnsw.search(q, 10, params=parameters))
+    record(
+        "faiss HNSW, 100 nearest neighbours",
+        lambda q: hnsw.search(q, HITS, params=faiss.SearchParametersHNSW(efSearch=max(effort, HITS))),
+    )
 
-    observed = [index.observe(Queries.make(q, dimension=dimensions)) for q in queries]
-    solver = Spectral()
+    read = np.concatenate([part.values for part in exact.system.pooled_basis.parts[:1]])
+    rows["reading the largest part of the basis once"] = {"milliseconds": memory_speed(read)}
+    rows["reading the vectors once"] = {"milliseconds": memory_speed(vectors)}
+    asked = [Asked(q[None, :], index_y(exact, q), np.ones(1)) for q in queries]
     second = {
-        "second search alone, fast": lambda y: fast._quick(y, queries[0], HITS, filter, solver, None),
-        "second search alone, precomputed": lambda y: y @ stored.rows,
-        "second search alone, exact dense": lambda y: solver(index.system, y, filter),
-        "CG diffusion, 20 steps, scipy": lambda y: conjugate_gradient(index.graph.normalized, ALPHA, y.toarray()[0]),
+        "second search alone, its own plan": lambda a: rank_few(
+            fast.online, a, HITS, filter=filter, solver=SPECTRAL, blend=None
+        ),
+        "second search alone, precomputed": lambda a: rank_few(
+            stored.online, a, HITS, filter=filter, blend=None, **precomputed
+        ),
+        "second search alone, exact dense": lambda a: rank_all(
+            exact.online, a, HITS, filter=filter, solver=SPECTRAL, blend=None, allowed=None
+        ),
+        "CG diffusion, 20 steps, scipy": lambda a: conjugate_gradient(
+            exact.graph.normalized, ALPHA, a.observed.toarray()[0]
+        ),
     }
     for name, function in second.items():
         times = []
-        for y in observed[: 20 if name.startswith("CG") else None]:
+        for a in asked[: 20 if name.startswith("CG") else None]:
             start = time.perf_counter()
-            function(y)
+            function(a)
             times.append(1000 * (time.perf_counter() - start))
         rows[name] = {"milliseconds": float(np.median(times))}
         print(f"{name:36} {rows[name]['milliseconds']:9.3f} ms", flush=True)
 
     batch = np.tile(queries, (5, 1))
-    index.search(batch, HITS, filter=filter)
+    exact.search(batch, HITS, filter=filter)
     start = time.perf_counter()
-    index.search(batch, HITS, filter=filter)
+    exact.search(batch, HITS, filter=filter)
     facts["batch_milliseconds_per_query"] = 1000 * (time.perf_counter() - start) / len(batch)
     print(f"batch of {len(batch)}: {facts['batch_milliseconds_per_query']:.3f} ms a query")
-    facts["settings"] = {"first": vars(fast.settings.first), "second": vars(fast.settings.second)}
-    facts["memory"] = stored.memory()
-    facts |= {"vectors": vectors.shape, "rank": index.spectrum.rank}
+    facts["settings"] = {"first": vars(fast.settings.first), "second": [s and vars(s) for s in fast.settings.second]}
+    facts["memory"] = {"own plan": stored.memory(), **{kind: index.memory() for kind, index in kinds.items()}}
+    facts["components"] = exact.graph.component_sizes[:5].tolist()
+    facts |= {"vectors": vectors.shape, "rank": exact.spectrum.rank, "load_after": os.getloadavg()}
     measure.save(f"online-{n}-{dimensions}", {**facts, "rows": rows})
+
+
+def index_y(index, query):
+    return index.observe(Queries.make(query, dimension=index.dimension))
+
+
+def memory_speed(array):
+    """Milliseconds to read an array once: its maximum, by two threads, the best of five."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    halves = np.array_split(array.reshape(-1), 2)
+    times = []
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(5):
+            start = time.perf_counter()
+            list(pool.map(np.max, halves))
+            times.append(1000 * (time.perf_counter() - start))
+    return min(times)
 
 
 if __name__ == "__main__":
