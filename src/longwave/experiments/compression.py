@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from longwave.errors import LongwaveWarning
-from longwave.experiments.distractors import _USED, WEIGHTED
+from longwave.experiments.distractors import FSRW
 from longwave.experiments.experiment import Check, Data, Experiment, Session, Table
-from longwave.experiments.measure import COMPLEMENT, PRINTED, mean_ap
+from longwave.experiments.measure import COMPLEMENT, PRINTED, build, mean_ap
 from longwave.experiments.sets import large, large_index
 from longwave.experiments.style import finish, line, panels
+from longwave.spectrum import Chebyshev
 from longwave.spectrum.sparsify import sparsify
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def run(session: Session) -> dict[str, Any]:
     data, index = large(session), large_index(session)
     assert index.spectrum is not None
     levels = (0.0, 0.5, 0.9, 0.97) if session.quick else (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
-    rankers = {"FSR": PRINTED, "FSRw": replace(PRINTED, blend=WEIGHTED[_USED]), "FSR with complement": COMPLEMENT}
+    rankers = {"FSR": PRINTED, "FSRw": replace(PRINTED, blend=FSRW), "FSR with complement": COMPLEMENT}
     curves: dict[str, list[float]] = {name: [] for name in rankers}
     sizes = []
     for level in levels:
@@ -80,8 +81,12 @@ _PAPER = {"none": 94.4, "PQ256": 94.2, "PQ64": 91.1}
 
 def run_quantized(session: Session) -> dict[str, Any]:
     """The first search over product-quantised descriptors; the basis stays as it is."""
-    data, index = large(session), large_index(session)
+    data = large(session, fewest=5000)  # a codebook of 256 words wants some 10,000 vectors to learn from
     rankers = {"FSR": PRINTED, "FSR with complement": COMPLEMENT}
+    if session.quick:
+        index = build(data, k=50, spectrum=Chebyshev(50), seed=session.seed)
+    else:
+        index = large_index(session)
     found = {"none": {name: mean_ap(ranker, index, data) for name, ranker in rankers.items()}}
     for kind in ("PQ256", "PQ64"):
         with warnings.catch_warnings():

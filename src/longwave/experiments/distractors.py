@@ -16,7 +16,7 @@ from longwave.ranking import Blend
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_FULL, _QUICK = (10, 20, 50, 100, 200, 500, 1000, 2000), (10, 50, 300)
+_FULL, _QUICK = (10, 20, 50, 100, 200, 500, 1000, 2000), (10, 50, 200)
 # h_α without its factor 1 − α (impulse) is the scale on which the printed formula makes sense; peak makes the maxima of
 # both terms equal for each query.
 WEIGHTED = {
@@ -25,6 +25,8 @@ WEIGHTED = {
     "FSRw, c = 0.1 max x / max s": Blend(0.1, "peak"),
 }
 _USED = "FSRw, c = 0.1 max x / max s"
+#: The scale that is used wherever one FSRw is shown.
+FSRW = WEIGHTED[_USED]
 
 
 def run(session: Session) -> dict[str, Any]:
@@ -101,7 +103,7 @@ def run_landmarks(session: Session) -> dict[str, Any]:
     curves: dict[str, dict[str, list[float]]] = {kind: {name: [] for name in names} for kind in ("FSR", "FSRw")}
     for rank in ranks:
         part = cut_rank(index, rank)
-        for kind, ranker in (("FSR", PRINTED), ("FSRw", replace(PRINTED, blend=WEIGHTED[_USED]))):
+        for kind, ranker in (("FSR", PRINTED), ("FSRw", replace(PRINTED, blend=FSRW))):
             values = precisions(ranker, part, data)
             for name in names:
                 curves[kind][name].append(round(float(values[classes == name].mean()), 2))

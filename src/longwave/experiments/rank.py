@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from longwave.datasets import Benchmark, shared
@@ -16,7 +17,7 @@ from longwave.spectrum import Exact
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_FULL, _QUICK = (10, 20, 50, 100, 200, 500, 1000, 2000), (10, 50, 150, 400)
+_FULL, _QUICK = (10, 20, 50, 100, 200, 500, 1000, 2000), (10, 50, 150)
 
 
 def run(session: Session) -> dict[str, Any]:
@@ -30,8 +31,6 @@ def run(session: Session) -> dict[str, Any]:
 
 
 def _curve(session: Session, data: Benchmark, index: Index, neighbors: int) -> dict[str, Any]:
-    from dataclasses import replace
-
     n = index.graph.n_vertices
     ranks = [r for r in ranks_of(session, _FULL, _QUICK) if r < n]
     printed, complement = [], []

@@ -27,21 +27,21 @@ def oxford_index(session: Session) -> Index:
 
 
 def oxford_exact(session: Session) -> Index:
-    """All eigenpairs, so that every rank is a part of it; quick: the first 400, accurate but not exact."""
+    """All eigenpairs, so that every rank is a part of it; quick: those of `oxford_index`, accurate but not exact."""
     if session.quick:
-        return session.keep("oxford 400", lambda: build(oxford(session), k=50, spectrum=Chebyshev(400)))
+        return oxford_index(session)
     return session.keep("oxford exact", lambda: build(oxford(session), k=50, spectrum=Exact()))
 
 
-def large(session: Session) -> Benchmark:
-    """The same with all 9,144 distractors; quick: 1,000 of them."""
-    count = 1000 if session.quick else None
+def large(session: Session, *, fewest: int = 1000) -> Benchmark:
+    """The same with all 9,144 distractors; quick: the fewest that will do."""
+    count = fewest if session.quick else None
     return oxford(session).with_distractors(shared.oxford_distractors(session.data), count, seed=session.seed)
 
 
 def large_index(session: Session) -> Index:
-    """Rank 2,000; quick: 300."""
-    rank = 300 if session.quick else 2000
+    """Rank 2,000; quick: 200."""
+    rank = 200 if session.quick else 2000
     data = large(session)
     return session.keep(f"large {rank}", lambda: build(data, k=50, spectrum=Chebyshev(rank), seed=session.seed))
 

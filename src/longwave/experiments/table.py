@@ -7,9 +7,10 @@ from typing import Any
 
 from longwave.baselines import DatabaseAugmentation, QueryExpansion, RegionMatch
 from longwave.datasets import shared
-from longwave.experiments.distractors import _USED, WEIGHTED
+from longwave.evaluation import bulls_eye, mean_over_queries
+from longwave.experiments.distractors import FSRW
 from longwave.experiments.experiment import Check, Data, Experiment, Session, Table
-from longwave.experiments.measure import COMPLEMENT, EUCLIDEAN, EXACT, PRINTED, REGIONAL, mean_ap
+from longwave.experiments.measure import COMPLEMENT, EUCLIDEAN, EXACT, PRINTED, REGIONAL, build, mean_ap
 from longwave.experiments.sets import REGIONAL_ALPHA, large, large_index, oxford, oxford_index, regional_index, regions
 from longwave.filters import LowPass
 from longwave.solvers import RandomWalk
@@ -43,7 +44,7 @@ def run(session: Session) -> dict[str, Any]:
             "Diffusion (linear system)": EXACT,
             "FSR, eq. (4)": PRINTED,
             "FSR with complement": COMPLEMENT,
-            "FSRw": replace(PRINTED, blend=WEIGHTED[_USED]),
+            "FSRw": replace(PRINTED, blend=FSRW),
         }
         for name, ranker in rankers.items():
             found.setdefault(f"global: {name}", {})[column] = mean_ap(ranker, index, data)
@@ -135,9 +136,6 @@ _SETTINGS = {  # k and query neighbours: far below the size of a class
 
 def run_sets(session: Session) -> dict[str, Any]:
     """Every labelled set: mAP and bull's eye, at the paper's parameters and at smaller ones."""
-    from longwave.evaluation import bulls_eye, mean_over_queries
-    from longwave.experiments.measure import build
-
     found = {}
     for name in ("digits", "jaffe", "orl") if session.quick else tuple(_SETTINGS):
         data = shared.labelled(name, session.data)
