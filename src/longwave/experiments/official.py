@@ -9,9 +9,9 @@ from typing import Any
 from longwave.baselines import RegionMatch
 from longwave.datasets import Benchmark, read_author_descriptors, read_mat_truth
 from longwave.datasets.shared import data_folder
+from longwave.experiments.distractors import FSRW
 from longwave.experiments.experiment import Data, Experiment, Session, Table
 from longwave.experiments.measure import EUCLIDEAN, PRINTED, REGIONAL, SYSTEM, build, mean_ap
-from longwave.ranking import Blend
 from longwave.spectrum import Chebyshev
 
 SETS = ("instre", "oxford5k", "oxford105k", "paris6k", "paris106k")
@@ -62,7 +62,7 @@ def run(session: Session) -> dict[str, Any]:
             options: dict[str, Any] = REGIONAL | {"cut": 200} if regional else {}
             own = replace(PRINTED, **options)
             if name in ("oxford105k", "paris106k"):
-                own = replace(own, blend=Blend(0.1, "peak"))
+                own = replace(own, blend=FSRW)
             plain: Any = RegionMatch() if regional else EUCLIDEAN
             values += [mean_ap(ranker, index, data) for ranker in (plain, replace(SYSTEM, **options), own)]
         found[f"{name} {model}"] = values
