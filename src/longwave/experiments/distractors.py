@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _FULL, _QUICK = (10, 20, 50, 100, 200, 500, 1000, 2000), (10, 50, 200)
-# h_α without its factor 1 − α is the scale on which the printed formula makes sense: c = h(0). Even so the Euclidean term
-# is too strong at the higher ranks of these descriptors; of weights from 0.05 to 1 the least was the best at r ≥ 500.
+# h_α without its factor 1 − α is the scale on which the printed formula makes sense: c = h(0). Even so the Euclidean
+# term is too strong at the higher ranks of these descriptors: of weights from 0.05 to 1 the least was best at r ≥ 500.
 WEIGHTED = {
     "FSRw, c = 1 as printed": Blend(1.0, "printed"),
     "FSRw, c = h(0)": Blend(1.0, "impulse"),
