@@ -126,6 +126,10 @@ def test_expansion_refuses_regions(digits_split):
         QueryExpansion()(index, queries, 5)
     with pytest.raises(InputError, match="one vector per item"):
         DatabaseAugmentation.of(index)
+    small = lw.Index.build(vectors[:20], k=5, spectrum=None).compress(vectors="float16")
+    for ranker in (QueryExpansion(), RegionMatch(), TruncatedDiffusion()):
+        with pytest.raises(InputError, match="stored in fewer bytes"):
+            ranker(small, queries, 5)
     extended = lw.Index.build(vectors[:20], k=5, spectrum=None).extend(vectors[20:30])
     with pytest.raises(InputError, match="build the index from all vectors"):
         TruncatedDiffusion()(extended, queries, 5)

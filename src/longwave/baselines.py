@@ -67,8 +67,9 @@ class QueryExpansion:
         """Expand and search."""
         _check_global(index, query_groups, "query expansion")
         unit = unit_queries(queries, dimension=index.dimension)
-        lists = nearest(unit, index.vectors, k=min(self.count, len(index.vectors)))
-        return _ranked(index, _expanded(unit, index.vectors, lists, self.power), index.vectors, k)
+        vectors = _whole(index)
+        lists = nearest(unit, vectors, k=min(self.count, len(vectors)))
+        return _ranked(index, _expanded(unit, vectors, lists, self.power), vectors, k)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +89,9 @@ class DatabaseAugmentation:
         """Expand the vectors of an index: v_i + Σ_j (v_iᵀv_j)₊^power v_j over the `count` nearest others. O(n² d)."""
         _check(count, power)
         _check_global(index, None, "database augmentation")
-        lists = nearest_others(index.vectors, k=min(count, len(index.vectors) - 1))
-        return cls(_expanded(index.vectors, index.vectors, lists, power), expansion)
+        vectors = _whole(index)
+        lists = nearest_others(vectors, k=min(count, len(vectors) - 1))
+        return cls(_expanded(vectors, vectors, lists, power), expansion)
 
     def __call__(self, index: Index, queries: ArrayLike, k: int = 10, *, query_groups: ArrayLike | None = None) -> Hits:
         """Search among the expanded vectors."""
@@ -115,7 +117,7 @@ class RegionMatch:
         item_of = np.arange(len(index.vectors)) if item_of is None else item_of
         order = np.argsort(item_of, kind="stable")
         starts = np.searchsorted(item_of[order], np.arange(len(index)))  # first region of each item
-        by_item = index.vectors[order]
+        by_item = _whole(index)[order]
         scores = np.zeros((len(asked), len(index)), dtype=np.float32)
         for region, query in zip(asked.regions, asked.query_of, strict=True):
             scores[query] += np.maximum.reduceat(by_item @ region, starts)
@@ -144,10 +146,10 @@ class TruncatedDiffusion:
         if index.extension is not None:
             raise InputError("truncated diffusion ranks the items of the graph; build the index from all vectors")
         asked = Queries.make(queries, dimension=index.dimension, groups=query_groups)
-        adjacency, summed = index.graph.adjacency(), asked.summed()
+        vectors, adjacency, summed = _whole(index), index.graph.adjacency(), asked.summed()
         found = []
         for query in range(len(asked)):
-            near = euclidean_scores(summed[[query]], index.vectors, index.item_pooling)[0]
+            near = euclidean_scores(summed[[query]], vectors, index.pooling)[0]
             kept = np.sort(top_k(near[None, :], min(self.count, len(index)))[0][0])
             scores = near - near.max() - 1  # all below 0, in Euclidean order
             scores[kept] = self._diffused(index, adjacency, asked.regions[asked.query_of == query], kept)
@@ -157,9 +159,9 @@ class TruncatedDiffusion:
     def _diffused(self, index: Index, adjacency: Sparse, regions: NDArray[np.float32], kept: Array) -> Array:
         """Scores of the kept items. regions: of one query, (m, d); kept: (count,) -> (count,)"""
         pooling, vertices = None, kept
-        if index.items.item_of is not None and index.item_pooling is not None:
+        if index.items.item_of is not None and index.pooling is not None:
             vertices = np.flatnonzero(np.isin(index.items.item_of, kept))
-            pooling = sp.csr_array(sp.csr_array(index.item_pooling[kept])[:, vertices])
+            pooling = sp.csr_array(sp.csr_array(index.pooling[kept])[:, vertices])
         lists = nearest(regions, index.vectors[vertices], k=min(self.neighbors, len(vertices)))
         y = observe(
             lists,
@@ -179,6 +181,13 @@ def _expanded(queries: Array, vectors: Array, lists: Neighbors, power: float) ->
     rows = np.repeat(np.arange(len(queries)), lists.ids.shape[1])
     mixing = sp.csr_array((weights.ravel(), (rows, lists.ids.ravel())), shape=(len(queries), len(vectors)))
     return normalize(np.asarray(queries + mixing @ vectors))
+
+
+def _whole(index: Index) -> NDArray[np.float32]:
+    """The vectors themselves, (n, d)."""
+    if not isinstance(index.vectors, np.ndarray):
+        raise InputError("the vectors of this index are stored in fewer bytes; give the index as it was built")
+    return index.vectors
 
 
 def _ranked(index: Index, queries: Array, vectors: Array, k: int) -> Hits:
