@@ -121,7 +121,7 @@ def test_quick_form_report_and_repetition(shared_data, tmp_path):
         for check in made.checks(found["results"], found["times"]):
             assert check.measured
         # What the quick form is large enough to show, whatever the machine.
-        if name in ("landmarks", "table", "error", "texts"):
+        if name in ("landmarks", "error", "texts"):
             wrong = [c for c in made.checks(found["results"], found["times"]) if not c.reproduced]
             assert not wrong
     assert (tmp_path / "pictures" / "failures.png").is_file()

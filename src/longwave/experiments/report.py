@@ -13,6 +13,8 @@ from longwave.experiments import REGISTRY, find
 from longwave.experiments.experiment import Check, Experiment, Table
 from longwave.experiments.runner import read
 
+# Pixels beyond which a picture has panels side by side, and is scrolled on a phone rather than shrunk.
+_BROAD = 800
 _STYLE = """
 :root { color-scheme: light; --line: #d9dde3; --soft: #5b6470; --blue: #1f5fa8; --good: #1f7a3a; --bad: #b3261e; }
 * { box-sizing: border-box; }
@@ -25,6 +27,7 @@ p { margin: .4rem 0; } .soft { color: var(--soft); font-size: .875rem; }
 nav { columns: 2; column-gap: 2rem; font-size: .9rem; margin: 1rem 0; }
 nav a { display: block; padding: .3rem 0; break-inside: avoid; } a { color: var(--blue); }
 img { max-width: 100%; height: auto; display: block; margin: .6rem 0; }
+img.broad { max-width: none; width: 100%; min-width: 38rem; }
 .wide { overflow-x: auto; margin: .5rem 0; } table { border-collapse: collapse; font-size: .875rem; min-width: 60%; }
 th, td { text-align: left; padding: .35rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { font-weight: 600; background: #f5f7f9; }
@@ -99,7 +102,9 @@ def _section(made: Experiment, run: dict[str, Any], folder: Path) -> str:
     picture = folder / f"{made.name}.png"
     if made.draw is not None and picture.is_file():
         data = base64.b64encode(picture.read_bytes()).decode()
-        parts.append(f"<img alt='{escape(made.title, quote=True)}' src='data:image/png;base64,{data}'>")
+        kind = "class=broad " if int.from_bytes(picture.read_bytes()[16:20]) > _BROAD else ""
+        image = f"<img {kind}alt='{escape(made.title, quote=True)}' src='data:image/png;base64,{data}'>"
+        parts.append(f"<div class=wide>{image}</div>")
     parts += [_table(table) for table in made.tables(run["results"], run["times"])]
     parts += [_check(check) for check in made.checks(run["results"], run["times"])]
     parts.append(

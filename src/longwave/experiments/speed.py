@@ -104,7 +104,7 @@ def draw(results: Data, times: Data) -> Figure:
         axes.set_title(f"{name}: {found['vertices']:,} vectors, rank {found['rank']:,}", fontsize=9)
         axes.margins(x=0.35)
         axes.spines[["top", "right"]].set_visible(False)
-    grid[-1][0].set_xlabel("milliseconds per query (manifold methods without the search for y, as in the paper)")
+    grid[-1][0].set_xlabel("ms per query (manifold methods without y)")
     return figure
 
 

@@ -164,6 +164,7 @@ def run_cost(session: Session) -> dict[str, Any]:
     at = 100 if session.quick else 500
     order = np.random.default_rng(session.seed).permutation(data.n_items)
     edges = []
+    Chebyshev(5)(build(_first(data, order[:500]), k=10, spectrum=None).graph.normalized)  # loads compiled code
     for n in sizes:
         index = build(_first(data, order[:n]), k=50, spectrum=None)
         edges.append(int(index.graph.normalized.nnz))
