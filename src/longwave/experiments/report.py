@@ -93,7 +93,8 @@ def _check(check: Check, made: Experiment | None = None) -> str:
 
 
 def _section(made: Experiment, run: dict[str, Any], folder: Path) -> str:
-    settings = ", ".join(f"{name} {value}" for name, value in run["settings"].items())
+    form = "quick form" if run["settings"]["quick"] else "whole form"
+    settings = f"{form}, seed {run['settings']['seed']}"
     parts = [
         f"<h2 id={made.name}>{escape(made.title)}</h2>",
         f"<p class=soft>The paper's {escape(made.paper)}.</p>" if "paper" not in made.paper else "",
