@@ -82,8 +82,8 @@ def test_every_experiment_is_found():
 
 def test_cut_rank_is_the_index_of_that_rank(digits_split):
     vectors, _, queries, _ = digits_split
-    whole = lw.Index.build(vectors, k=20, spectrum=lw.Exact())
-    direct = lw.Index.build(vectors, k=20, spectrum=lw.Exact(30))
+    whole = lw.Index.build(vectors, k=20, spectrum=lw.Exact(), components="giant")
+    direct = lw.Index.build(vectors, k=20, spectrum=lw.Exact(30), components="giant")
     cut = cut_rank(whole, 30)
     assert cut.spectrum.next_eigenvalue == pytest.approx(direct.spectrum.next_eigenvalue)
     for options in ({}, {"blend": 0.5}):
