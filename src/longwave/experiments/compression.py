@@ -81,8 +81,10 @@ def checks(results: Data, times: Data) -> list[Check]:
     return [
         Check(
             "90 % sparsity costs at most 2 points",
-            f"FSRw {own[0]:.1f} to {own[place]:.1f} ({own[place] - own[0]:+.1f}) where the largest entries of the embedding "
-            f"stay; {printed[place]:.1f} ({printed[place] - printed[0]:+.1f}) where those of U do, as stage 3 is printed; "
+            f"FSRw {own[0]:.1f} to {own[place]:.1f} ({own[place] - own[0]:+.1f}) where the largest entries of the "
+            "embedding "
+            f"stay; {printed[place]:.1f} ({printed[place] - printed[0]:+.1f}) where those of U do, as stage 3 is "
+            "printed; "
             "the paper: −2",
             own[place] >= own[0] - 2,
         )
