@@ -1,5 +1,7 @@
 """The experiments: framework on made-up ones, the real ones in their quick form, the page from their JSON."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -71,6 +73,10 @@ def test_bad_runs(tmp_path):
         page(tmp_path)
     with pytest.raises(FileError, match="not a run"):
         read(tmp_path / "absent.json")
+    (tmp_path / "rank.json").unlink()
+    run(replace(small([]), name="approx"), Session(), tmp_path)
+    with pytest.raises(FileError, match=r"'approx' was written by another version .* experiment approx --force"):
+        page(tmp_path)
     with pytest.raises(InputError, match="no experiment 'x'; there are impulse, responses"):
         find("x")
 

@@ -8,6 +8,7 @@ from typing import Any
 from longwave.datasets.shared import data_folder
 from longwave.errors import FileError
 from longwave.experiments.experiment import Experiment
+from longwave.experiments.runner import understood
 
 
 def draw_to(experiment: Experiment, run: dict[str, Any], folder: Path, data: Path | None = None) -> None:
@@ -16,7 +17,8 @@ def draw_to(experiment: Experiment, run: dict[str, Any], folder: Path, data: Pat
     The photographs are other people's: their sheet lies in FOLDER/pictures, which is not to be published.
     """
     if experiment.draw is not None:
-        experiment.draw(run["results"], run["times"]).savefig(folder / f"{experiment.name}.png", dpi=110)
+        with understood(run):
+            experiment.draw(run["results"], run["times"]).savefig(folder / f"{experiment.name}.png", dpi=110)
     if experiment.name == "failures":
         from longwave.experiments.failures import contact_sheet
 

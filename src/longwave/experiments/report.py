@@ -11,7 +11,7 @@ from typing import Any
 from longwave.errors import FileError
 from longwave.experiments import REGISTRY, find
 from longwave.experiments.experiment import Check, Experiment, Table
-from longwave.experiments.runner import read
+from longwave.experiments.runner import read, understood
 
 # Pixels beyond which a picture has panels side by side, and is scrolled on a phone rather than shrunk.
 _BROAD = 800
@@ -52,7 +52,10 @@ def collect(folder: Path) -> list[tuple[Experiment, dict[str, Any]]]:
 def page(folder: Path) -> str:
     """The page as text; pictures are taken from the folder, into the page."""
     runs = collect(folder)
-    checks = [(made, check) for made, run in runs for check in made.checks(run["results"], run["times"])]
+    checks = []
+    for made, run in runs:
+        with understood(run):
+            checks += [(made, check) for check in made.checks(run["results"], run["times"])]
     good = sum(check.reproduced for _, check in checks)
     last = runs[-1][1]
     minutes = sum(run["run"]["seconds"] for _, run in runs) / 60
@@ -106,8 +109,9 @@ def _section(made: Experiment, run: dict[str, Any], folder: Path) -> str:
         kind = "class=broad " if int.from_bytes(picture.read_bytes()[16:20]) > _BROAD else ""
         image = f"<img {kind}alt='{escape(made.title, quote=True)}' src='data:image/png;base64,{data}'>"
         parts.append(f"<div class=wide>{image}</div>")
-    parts += [_table(table) for table in made.tables(run["results"], run["times"])]
-    parts += [_check(check) for check in made.checks(run["results"], run["times"])]
+    with understood(run):
+        parts += [_table(table) for table in made.tables(run["results"], run["times"])]
+        parts += [_check(check) for check in made.checks(run["results"], run["times"])]
     parts.append(
         f"<p class=soft>{escape(settings)}; {run['run']['seconds']:.0f} s at a load of {run['run']['load']}. Raw: "
         f"<code>{made.name}.json</code>; again: <code>longwave experiment {made.name} -o results --force</code></p>"

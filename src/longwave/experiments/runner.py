@@ -6,7 +6,8 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -92,6 +93,19 @@ def read(path: Path) -> dict[str, Any]:
             f"{path} is not a run of an experiment ({error}); delete it, or run the experiment again"
         ) from error
     return dict(content)
+
+
+@contextmanager
+def understood(run: dict[str, Any]) -> Iterator[None]:
+    """Turn a part that the code expects and the run does not have into an error that says what to do."""
+    try:
+        yield
+    except (KeyError, IndexError, StopIteration, TypeError) as error:
+        name = run["name"]
+        raise FileError(
+            f"the run of '{name}' was written by another version ({type(error).__name__}: {error}); run it again with: "
+            f"longwave experiment {name} --force"
+        ) from error
 
 
 def write(path: Path, text: str) -> None:
