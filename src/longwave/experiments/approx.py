@@ -47,8 +47,7 @@ def tables(results: Data, times: Data) -> list[Table]:
     )
     note = (
         "The printed simultaneous iteration separates neighbouring eigenvalues slowly and chases the negative end of "
-        "the "
-        "spectrum too; few rounds act as a blunter filter. The filtered iteration is accurate in two rounds."
+        "the spectrum too; few rounds act as a blunter filter. The filtered iteration is accurate in two rounds."
     )
     return [Table(title, ("method", "mAP, eq. (4)", "mAP with complement", "offline"), rows, note)]
 

@@ -73,9 +73,8 @@ def checks(results: Data, times: Data) -> list[Check]:
         Check(
             f"Extension degrades gracefully until about 30 % (measured at {share} %)",
             f"{whole:.1f} at 100 %, {at[share]:.1f} at {share} %, {at[10]:.1f} at 10 %: "
-            f"{(whole - at[share]) / whole:.0%} of the "
-            f"mAP lost where the paper loses {lost:.0%}; {kept:.0%} of the gain over Euclidean search "
-            f"({euclidean:.1f}) is kept",
+            f"{(whole - at[share]) / whole:.0%} of the mAP lost where the paper loses {lost:.0%}; {kept:.0%} of the "
+            f"gain over Euclidean search ({euclidean:.1f}) is kept",
             (whole - at[share]) / whole <= lost + 0.1 and kept > 0.5,
         )
     ]

@@ -86,9 +86,8 @@ EXPERIMENT = Experiment(
     "failures",
     "The lowest-AP queries and their top-ranked negatives",
     "Figure 3",
-    "In the paper most of these are labelled wrongly, on Paris6k at an AP of 92; with our weaker descriptors they are "
-    "true "
-    "confusions: ever further buildings of the same kind (“topic drift”).",
+    "In the paper most of these are labelled wrongly, on Paris6k at an AP of 92; with our weaker descriptors they "
+    "are true confusions: ever further buildings of the same kind (“topic drift”).",
     run,
     tables=tables,
 )

@@ -66,14 +66,12 @@ def page(folder: Path) -> str:
         f"<title>Longwave: the paper's experiments</title><style>{_STYLE}</style>",
         "<h1>Fast Spectral Ranking, measured again</h1>",
         "<p>Every figure and table of the paper (Iscen et al., CVPR 2018) on real data, with Longwave. Our "
-        "descriptors are "
-        "weaker than the paper's: gains and shapes are comparable, levels are not.</p>",
+        "descriptors are weaker than the paper's: gains and shapes are comparable, levels are not.</p>",
         "<p><b>Quick form: small sets and low ranks; shapes only.</b></p>" if quick else "",
         f"<p class=soft>{len(runs)} experiments, {minutes:.0f} min on {escape(str(last['machine']['cpu']))} "
         f"({last['machine']['cores']} cores), Longwave {escape(last['versions']['longwave'])}, "
-        f"{last['run']['date'][:10]}. "
-        f"Run it again: <code>longwave experiment all {'--quick ' if quick else ''}-o results</code>, then "
-        "<code>longwave report results</code>.</p>",
+        f"{last['run']['date'][:10]}. Run it again: <code>longwave experiment all {'--quick ' if quick else ''}-o "
+        "results</code>, then <code>longwave report results</code>.</p>",
         f"<h2 id=claims>Claims: {good} of {len(checks)} reproduced</h2>",
         *(_check(check, made) for made, check in checks),
         "<h2 id=contents>Experiments</h2><nav>",
@@ -90,8 +88,8 @@ def _check(check: Check, made: Experiment | None = None) -> str:
     where = "" if made is None else f" <a href='#{made.name}'>see</a>"
     kind = "yes" if check.reproduced else "no"
     return (
-        f"<div class='check {kind}'>{escape(check.claim)}: <b>{verdict}</b>"
-        f"<div class=soft>{escape(check.measured)}.{where}</div></div>"
+        f"<div class='check {kind}'>{escape(check.claim)}: <b>{verdict}</b><div "
+        f"class=soft>{escape(check.measured)}.{where}</div></div>"
     )
 
 

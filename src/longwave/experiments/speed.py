@@ -133,8 +133,8 @@ def checks(results: Data, times: Data) -> list[Check]:
             f"FSR is at least 100 times faster than conjugate gradients at equal mAP ({results[name]['vertices']:,} "
             "vectors)",
             f"{duration(slow)} against {duration(fast)}: {slow / fast:.0f} times; mAP {found['FSR']:.1f} (with "
-            "complement "
-            f"{found['FSR with complement']:.1f}) against {found['linear system']:.1f}; the paper: 150 to 300 times",
+            f"complement {found['FSR with complement']:.1f}) against {found['linear system']:.1f}; the paper: 150 to "
+            "300 times",
             slow / fast >= 100 and equal,
         )
     ]
@@ -214,9 +214,8 @@ def checks_regional(results: Data, times: Data) -> list[Check]:
     return [
         Check(
             "Regional search costs about as much as global search, since Ū = ΣU is pooled offline",
-            f"regional over global, per item: {ratios['FSR']:.1f} times with the basis, {ratios['linear system']:.0f} "
-            "times with the "
-            "linear system; the paper: 1.05 and 55",
+            f"regional over global, per item: {ratios['FSR']:.1f} times with the basis, "
+            f"{ratios['linear system']:.0f} times with the linear system; the paper: 1.05 and 55",
             ratios["FSR"] < 5 and ratios["linear system"] > 2 * ratios["FSR"],
         )
     ]

@@ -89,10 +89,9 @@ def tables(results: Data, times: Data) -> list[Table]:
         "paper: Oxf5k 512 / 2048 · Oxf105k 512 / 2048",
     )
     note = (
-        "Our descriptors come from a small network that was never trained for retrieval, so levels are lower: compare "
-        "gains. "
-        "Our regions have 128 dimensions, a quarter of the global vectors', so the two blocks are not comparable to "
-        "each other."
+        "Our descriptors come from a small network that was never trained for retrieval, so levels are lower: "
+        "compare gains. Our regions have 128 dimensions, a quarter of the global vectors', so the two blocks are not "
+        "comparable to each other."
     )
     return [Table("mAP", columns, rows, note)]
 
@@ -176,8 +175,7 @@ def tables_sets(results: Data, times: Data) -> list[Table]:
     columns = ("set", "items", "Euclidean", "k 50, 10, α 0.99", "own k, α 0.99", "k 10, 3, α 0.9", "bull's eye, own k")
     note = (
         "Exact solve. The paper's parameters suit its collections; where a class has ten or twenty members k = 50 "
-        "joins "
-        "strangers. k 10, 3 query neighbours and α 0.9 is the cautious choice."
+        "joins strangers. k 10, 3 query neighbours and α 0.9 is the cautious choice."
     )
     return [Table("mAP on labelled sets", columns, rows, note)]
 

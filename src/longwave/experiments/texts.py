@@ -54,8 +54,7 @@ def tables(results: Data, times: Data) -> list[Table]:
     ]
     note = (
         "Sentence embeddings (all-MiniLM-L6-v2). Relevance of texts is not transitive as that of photographs of one "
-        "building "
-        "is: wide filters drift. A narrow one with Euclidean similarity added is safe, and gains a little."
+        "building is: wide filters drift. A narrow one with Euclidean similarity added is safe, and gains a little."
     )
     return [Table("Euclidean against manifold on texts", ("collection", "measure", *cases), rows, note)]
 

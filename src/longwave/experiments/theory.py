@@ -148,8 +148,8 @@ EXPERIMENT = Experiment(
     "The error against rank, q and |h(λ_{r+1})|",
     "§4.3",
     "Two errors add up: what is cut off, which the filter's gain at the first eigenvalue left out bounds, and how "
-    "well the "
-    "subspace is found. The printed iteration needs many rounds; the filtered one is on the curve of exact pairs.",
+    "well the subspace is found. The printed iteration needs many rounds; the filtered one is on the curve of exact "
+    "pairs.",
     run,
     draw,
     checks,
