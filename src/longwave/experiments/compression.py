@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from longwave.basis import Basis
+from longwave.basis import Basis, Part
 from longwave.errors import LongwaveWarning
 from longwave.experiments.distractors import FSRW
 from longwave.experiments.experiment import Check, Data, Experiment, Session, Table
@@ -57,8 +57,8 @@ def _thin(index: Index, nonzeros: int, *, embedding: bool) -> Spectrum:
         return sparsify(spectrum, index.graph.normalized, nonzeros=nonzeros)
     roots = np.sqrt(PRINTED.filter(spectrum.eigenvalues)).astype(np.float32)
     basis = spectrum.eigenvectors
-    columns = basis.dense.shape[1]
-    scaled = Basis(basis.dense * roots[:columns], sp.csr_array(basis.sparse * roots[columns:][None, :]))
+    parts = tuple(Part(part.rows, part.values[:] * roots[columns]) for part, columns in basis.spans())
+    scaled = Basis(basis.n, parts, sp.csr_array(basis.sparse * roots[basis.n_dense :][None, :]))
     kept = sparsify(replace(spectrum, eigenvectors=scaled), index.graph.normalized, nonzeros=nonzeros).eigenvectors
     if kept is scaled:  # nothing was dropped
         return spectrum

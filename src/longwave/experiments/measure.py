@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longwave.baselines import Manifold, Ranker
-from longwave.basis import Basis
+from longwave.basis import Basis, Part
 from longwave.datasets import Benchmark
 from longwave.errors import ConvergenceWarning
 from longwave.evaluation import mean_over_queries
@@ -99,29 +99,37 @@ def quiet() -> Iterator[None]:
 
 
 def cut_rank(index: Index, rank: int) -> Index:
-    """The same index with the first `rank` waves of its giant component; small components stay as they are.
+    """The same index with the `rank` longest waves of its large components; small components stay as they are.
 
     For exact pairs this is FSR.rank-r at every r, from one decomposition.
     """
     spectrum = index.system.require_spectrum("cut_rank")
     basis = spectrum.eigenvectors
-    dense = basis.dense.shape[1]
-    if rank >= dense:
+    if rank >= basis.n_dense:
         return index
-    kept = np.r_[0:rank, dense : spectrum.rank]
-    shorter = Basis(np.ascontiguousarray(basis.dense[:, :rank]), basis.sparse)
+    order = np.argsort(-spectrum.eigenvalues[: basis.n_dense], kind="stable")
+    chosen = np.sort(order[:rank])
+    kept = np.r_[chosen, basis.n_dense : spectrum.rank]
+    shorter = _columns(basis, chosen)
     made = replace(
         spectrum,
         eigenvalues=spectrum.eigenvalues[kept],
         eigenvectors=shorter,
         residuals=spectrum.residuals[kept],
         row_norms=shorter.row_norms(),
-        next_eigenvalue=float(spectrum.eigenvalues[rank]),
+        next_eigenvalue=float(spectrum.eigenvalues[order[rank]]),
     )
-    pooled = index.pooled
-    if pooled is not None:
-        pooled = Basis(np.ascontiguousarray(pooled.dense[:, :rank]), pooled.sparse)
-    return replace(index, spectrum=made, pooled=pooled)
+    return replace(index, spectrum=made, pooled=None if index.pooled is None else _columns(index.pooled, chosen))
+
+
+def _columns(basis: Basis, chosen: NDArray[np.int64]) -> Basis:
+    """Some of the dense columns, and all of the sparse ones."""
+    parts = []
+    for part, columns in basis.spans():
+        own = chosen[(chosen >= columns.start) & (chosen < columns.stop)] - columns.start
+        if own.size:
+            parts.append(Part(part.rows, np.ascontiguousarray(part.values[:][:, own])))
+    return replace(basis, parts=tuple(parts))
 
 
 def subset_of_items(data: Benchmark, items: Sequence[int], name: str) -> Benchmark:

@@ -60,7 +60,7 @@ def run(session: Session) -> dict[str, Any]:
     for q in iterations:
         for rank in ranks:
             made = Simultaneous(rank, iterations=q)(matrix)
-            u = made.eigenvectors.dense.astype(np.float64)
+            u = made.eigenvectors.toarray().astype(np.float64)
             error = np.linalg.norm((y @ u * h(made.eigenvalues)) @ u.T - exact, axis=1).max()
             approximate.setdefault(f"q = {q}", []).append(_round(error))
             start = rng.standard_normal((n, rank + rank // 10 + 10), dtype=np.float32)
@@ -72,7 +72,7 @@ def run(session: Session) -> dict[str, Any]:
     chebyshev = []
     for rank in ranks:
         made = Chebyshev(rank)(matrix)
-        u = made.eigenvectors.dense.astype(np.float64)
+        u = made.eigenvectors.toarray().astype(np.float64)
         chebyshev.append(_round(np.linalg.norm((y @ u * h(made.eigenvalues)) @ u.T - exact, axis=1).max()))
     return {
         "n": n,
