@@ -72,8 +72,8 @@ def checks(results: Data, times: Data) -> list[Check]:
     return [
         Check(
             f"Extension degrades gracefully until about 30 % (measured at {share} %)",
-            f"{at[100]:.1f} at 100 %, {at[share]:.1f} at {share} %, {at[10]:.1f} at 10 %: at {share} % {kept:.0%} of the gain "
-            f"over Euclidean search ({results['euclidean']:.1f}) is kept, in the paper {theirs:.0%}",
+            f"{at[100]:.1f} at 100 %, {at[share]:.1f} at {share} %, {at[10]:.1f} at 10 %: at {share} % {kept:.0%} "
+            f"of the gain over Euclidean search ({results['euclidean']:.1f}) is kept, in the paper {theirs:.0%}",
             kept >= theirs and at[share] - at[10] > at[100] - at[share],
         )
     ]
