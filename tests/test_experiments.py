@@ -139,7 +139,7 @@ def test_quick_form_report_and_repetition(shared_data, tmp_path):
     assert "http" not in text
     assert all(f"id={name}>" in text for name in REGISTRY)
 
-    for name in ("impulse", "error", "extension", "texts"):
+    for name in ("impulse", "landmarks", "texts"):
         earlier = read(tmp_path / f"{name}.json")
         again = run(find(name), Session(quick=True, data=shared_data), tmp_path)
         assert again["results"] == earlier["results"]
