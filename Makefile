@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 FASHION := /usr/share/datasets/fashion-mnist
 
-.PHONY: demo test test-slow lint docs bench clean
+.PHONY: demo test test-slow lint docs bench experiments clean
 
 demo: $(VENV)/.plots
 	$(BIN)/longwave demo
@@ -25,6 +25,11 @@ docs: $(VENV)/.plots
 
 bench: $(VENV)/.bench fashion
 	$(BIN)/python -m benchmarks
+
+# Every figure and table of the paper, from ../shared/data (or DATA=folder); goes on where it was stopped.
+experiments: $(VENV)/.plots fashion
+	$(BIN)/longwave experiment all $(if $(DATA),--data $(DATA)) -o docs/results
+	$(BIN)/longwave report docs/results
 
 clean:
 	rm -rf $(VENV)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 _RIGHT, _WRONG = "#2a9d4a", "#d1322f"
 
 
-def _figure(width: float, height: float) -> Figure:
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure of this size in inches."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -32,7 +33,7 @@ def draw_filters(filters: Mapping[str, Filter] | None = None) -> Figure:
     filters: label to filter; h_α for several α by default.
     """
     shown = filters or {f"α = {alpha}": LowPass(alpha) for alpha in (0.0, 0.3, 0.5, 0.7, 0.9, 0.99)}
-    figure = _figure(6, 3.2)
+    figure = new_figure(6, 3.2)
     axes = figure.add_subplot()
     laplacian = np.linspace(0, 2, 801)
     for label, filter in shown.items():
@@ -56,7 +57,7 @@ class Strip:
 def draw_strips(strips: Sequence[Strip], ranks: Sequence[int], title: str) -> Figure:
     """Queries and their hits at the given ranks, framed green where right and red where wrong."""
     columns = len(ranks) + 2
-    figure = _figure(0.52 * columns, 0.62 * len(strips) + 0.6)
+    figure = new_figure(0.52 * columns, 0.62 * len(strips) + 0.6)
     figure.suptitle(title, fontsize=10)
     grid = figure.subplots(len(strips), columns, squeeze=False, width_ratios=[2.2, 1.3] + [1] * len(ranks))
     for number, (row, strip) in enumerate(zip(grid, strips, strict=True)):

@@ -7,13 +7,8 @@ from io import TextIOWrapper
 
 # Their order is the order of the commands in the help.
 # isort: off
-from longwave.cli import (
-    building as building,
-    describing as describing,
-    searching as searching,
-    inspecting as inspecting,
-)
-from longwave.cli import judging as judging, showing as showing
+from longwave.cli import building as building, describing as describing, searching as searching
+from longwave.cli import inspecting as inspecting, judging as judging, showing as showing, experiments as experiments
 
 # isort: on
 from longwave.cli.application import app

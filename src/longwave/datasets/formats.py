@@ -28,7 +28,7 @@ from longwave.errors import FileError, MissingExtraError
 Array = npt.NDArray[Any]
 #: Formats that hold several arrays by name.
 CONTAINERS = frozenset({".npz", ".mat", ".h5", ".hdf5", ".parquet", ".safetensors"})
-_HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")  # 007 is not a number but a code
 _LISTED = 12  # arrays named in a message
 _KINDS = {2: "iuf", 1: "iufUS"}  # numpy's letters of the types that vectors and labels can have
@@ -76,7 +76,8 @@ def decoding(path: Path, *errors: type[Exception]) -> Iterator[None]:
         raise _damaged(path, " ".join(str(error).split()) or type(error).__name__) from error
 
 
-def _need(module: str, path: Path) -> Any:
+def need(module: str, path: Path) -> Any:
+    """A module of the extra `files`, imported late."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -194,7 +195,7 @@ def _mat(request: Request) -> Array:
     path = request.path
     with decoding(path), path.open("rb") as stream:
         head = stream.read(520)
-    if _HDF5_SIGNATURE in (head[:8], head[512:]):
+    if HDF5_SIGNATURE in (head[:8], head[512:]):
         return _hdf5(request, matlab=True)
     from scipy.io import loadmat, whosmat
     from scipy.io.matlab import MatReadError
@@ -214,7 +215,7 @@ def _mat(request: Request) -> Array:
 
 
 def _hdf5(request: Request, matlab: bool = False) -> Array:
-    h5py = _need("h5py", request.path)
+    h5py = need("h5py", request.path)
     arrays: dict[str, Entry] = {}
 
     def note(name: str, node: Any) -> None:
@@ -250,7 +251,7 @@ def _arrow_entry(rows: int, kind: Any, types: Any) -> Entry:
 
 def _parquet(request: Request) -> Array:
     path = request.path
-    parquet, arrow = _need("pyarrow.parquet", path), _need("pyarrow", path)
+    parquet, arrow = need("pyarrow.parquet", path), need("pyarrow", path)
     with decoding(path, arrow.ArrowException, ValueError, LookupError), parquet.ParquetFile(path) as file:
         rows, schema = file.metadata.num_rows, file.schema_arrow
         arrays = {field.name: _arrow_entry(rows, field.type, arrow.types) for field in schema}
@@ -266,7 +267,7 @@ def _parquet(request: Request) -> Array:
 
 
 def _column(path: Path, name: str, column: Any) -> Array:
-    compute, types = _need("pyarrow.compute", path), _need("pyarrow.types", path)
+    compute, types = need("pyarrow.compute", path), need("pyarrow.types", path)
     values = column
     if types.is_nested(column.type):
         values = compute.list_flatten(column)
@@ -287,8 +288,8 @@ def _column(path: Path, name: str, column: Any) -> Array:
 
 def _safetensors(request: Request) -> Array:
     path = request.path
-    library = _need("safetensors", path)
-    _need("ml_dtypes", path)  # numpy learns of bfloat16
+    library = need("safetensors", path)
+    need("ml_dtypes", path)  # numpy learns of bfloat16
     with decoding(path, library.SafetensorError), library.safe_open(path, framework="numpy") as file:
         arrays = {}
         for name in file.keys():  # noqa: SIM118, not a dict

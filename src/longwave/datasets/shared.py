@@ -1,0 +1,112 @@
+"""The collections of this project's own data folder, by name; what each is, its README.md says."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from longwave.datasets.benchmark import Benchmark
+from longwave.datasets.oxford import landmark
+from longwave.datasets.sets import digits, held_out
+from longwave.errors import FileError, InputError
+from longwave.evaluation import Judgement, label_judgements
+from longwave.types import Array
+
+#: Names the data folder where no argument does.
+VARIABLE = "LONGWAVE_DATA"
+LABELLED = ("coil20", "isolet", "jaffe", "mpeg7", "orl", "usps")
+TEXTS = ("cran", "med", "cisi", "npl")
+
+
+def data_folder(folder: str | Path | None = None) -> Path:
+    """The folder given, or that of the environment variable LONGWAVE_DATA, or `../shared/data` beside the clone."""
+    beside = Path(__file__).resolve().parents[4] / "shared" / "data"
+    place = Path(folder or os.environ.get(VARIABLE) or beside)
+    if not place.is_dir():
+        raise FileError(f"there is no data folder {place}; give it with --data, or name it in {VARIABLE}")
+    return place
+
+
+def oxford(folder: str | Path | None = None) -> Benchmark:
+    """The Oxford buildings: 5,063 photographs, one vector each, 55 queries, the classic protocol."""
+    place = data_folder(folder) / "oxford5k"
+    judgements, landmarks = _oxford_truth(place)
+    vectors, queries = (_load(place / name) for name in ("global.npy", "global_queries.npy"))
+    return Benchmark("oxford5k", vectors, queries, judgements, classes=landmarks)
+
+
+def oxford_regions(folder: str | Path | None = None) -> Benchmark:
+    """The same photographs by their regions: 107,217 vectors of 128 dimensions, queries of about 24."""
+    place = data_folder(folder) / "oxford5k"
+    judgements, landmarks = _oxford_truth(place)
+    return Benchmark(
+        "oxford5k regional",
+        _load(place / "regions.npy"),
+        _load(place / "region_queries.npy"),
+        judgements,
+        groups=np.load(place / "region_image.npy").astype(np.int64),
+        query_groups=np.load(place / "region_query.npy").astype(np.int64),
+        classes=landmarks,
+    )
+
+
+def oxford_distractors(folder: str | Path | None = None) -> Array:
+    """Photographs of Caltech-101 in the space of `oxford`: 9,144 vectors, none relevant."""
+    return _load(data_folder(folder) / "oxford5k" / "distractors.npy")
+
+
+def oxford_names(folder: str | Path | None = None) -> list[str]:
+    """The photographs' names, in the order of the vectors."""
+    return list(_json(data_folder(folder) / "oxford5k" / "truth.json")["images"])
+
+
+def labelled(name: str, folder: str | Path | None = None) -> Benchmark:
+    """One of `LABELLED`, mean subtracted, or "digits", as it is; a fifth, 200 at most, held out as queries."""
+    if name == "digits":
+        data = digits()
+        vectors, labels = data.vectors, data.labels
+    elif name in LABELLED:
+        place = data_folder(folder) / name
+        vectors, labels = _load(place / "vectors.npy"), np.load(place / "labels.npy")
+        vectors = vectors - vectors.mean(axis=0)
+    else:
+        raise InputError(f"the set must be digits or one of {', '.join(LABELLED)}, got {name!r}")
+    queries, rest = held_out(len(vectors), n_queries=min(200, len(vectors) // 5))
+    judgements = label_judgements(labels[queries], labels[rest], np.arange(len(rest)))
+    return Benchmark(name, vectors[rest], vectors[queries], judgements, classes=[str(c) for c in labels[queries]])
+
+
+def text(name: str, folder: str | Path | None = None) -> Benchmark:
+    """One of `TEXTS`: sentence embeddings of documents and queries with relevance judgements."""
+    if name not in TEXTS:
+        raise InputError(f"the collection must be one of {', '.join(TEXTS)}, got {name!r}")
+    place = data_folder(folder) / f"text_{name}"
+    return Benchmark(name, _load(place / "vectors.npy"), _load(place / "queries.npy"), _truth(place / "truth.json"))
+
+
+def _load(path: Path) -> Array:
+    try:
+        return np.asarray(np.load(path, allow_pickle=False), dtype=np.float32)
+    except (OSError, ValueError) as error:
+        raise FileError(f"cannot read {path}: {error}") from error
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text("utf-8")))
+    except (OSError, ValueError) as error:
+        raise FileError(f"cannot read {path}: {error}") from error
+
+
+def _truth(path: Path) -> list[Judgement]:
+    return [Judgement(entry["positive"], entry["junk"]) for entry in _json(path)["queries"]]
+
+
+def _oxford_truth(place: Path) -> tuple[list[Judgement], list[str]]:
+    """Judgements, and the landmark of each query: that of the official files, as an image's own name may be another."""
+    names = sorted(path.name for path in (place / "official_ground_truth").glob("*_query.txt"))
+    return _truth(place / "truth.json"), [landmark(name.removesuffix("_query.txt")) for name in names]
