@@ -32,10 +32,10 @@ def reciprocity(found: Neighbors, reach: NDArray[np.float32]) -> NDArray[np.floa
 
 def connected_share(observation: Sparse, graph: Graph, *, more_than: int) -> NDArray[np.float32]:
     """The share of |y| in components of more than so many vertices: elsewhere there is nobody to pass it on to. (q,)"""
-    large = (graph.component_sizes > more_than)[graph.labels]
-    size = np.abs(observation)
-    total = np.asarray(size.sum(axis=1)).ravel()
-    kept = size @ large.astype(np.float32)
+    size = np.abs(observation.data)
+    large = graph.component_sizes[graph.labels[observation.indices]] > more_than
+    rows = np.repeat(np.arange(observation.shape[0]), np.diff(observation.indptr))
+    total, kept = (np.bincount(rows, weights=w, minlength=observation.shape[0]) for w in (size, size * large))
     return np.asarray(np.divide(kept, total, out=np.zeros_like(kept), where=total > 0), dtype=np.float32)
 
 

@@ -358,10 +358,10 @@ class Index:
     def accelerate(
         self,
         *,
-        first: str | None = "HNSW32",
+        first: str | None = "IVF,SQfp16",
         second: str | None = "IVF,SQfp16",
-        recall: float = 0.98,
-        overlap: float = 0.99,
+        recall: float = 0.995,
+        overlap: float = 0.995,
         filter: Filter = _FILTER,
     ) -> Index:
         """An index whose searches take sublinear time: one query at a time is then answered approximately.

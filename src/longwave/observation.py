@@ -88,6 +88,13 @@ def observe(
     entries = similarity(products, gamma) if region_sum == "similarities" else products
     if weights is not None:
         entries = entries * np.repeat(weights, k)[present]
+    if len(query_of) == 1:  # one vector: no vertex twice, nothing to sum
+        y = _one_row(
+            neighbors.ids.ravel()[present],
+            similarity(entries, gamma) if region_sum == "products" else entries,
+            n_vertices,
+        )
+        return y if cut is None else keep_largest(y, cut)
     where = np.repeat(query_of, k)[present], neighbors.ids.ravel()[present]
     y = sp.csr_array((entries, where), shape=(int(query_of.max()) + 1, n_vertices), dtype=np.float32)  # sums doubles
     if region_sum == "products":
@@ -95,6 +102,13 @@ def observe(
     y.eliminate_zeros()
     y.sort_indices()
     return y if cut is None else keep_largest(y, cut)
+
+
+def _one_row(vertices: NDArray[np.int64], entries: Array, n: int) -> Sparse:
+    order = np.argsort(vertices)
+    order = order[entries[order] != 0]
+    data = np.asarray(entries[order], dtype=np.float32)
+    return sp.csr_array((data, vertices[order], np.array([0, len(data)])), shape=(1, n))
 
 
 def keep_largest(observation: Sparse, cut: int) -> Sparse:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -53,7 +54,7 @@ class Graph:
         """How many vertices there are."""
         return len(self.labels)
 
-    @property
+    @cached_property
     def component_sizes(self) -> NDArray[np.int64]:
         """Vertices per component, largest first."""
         return np.bincount(self.labels)

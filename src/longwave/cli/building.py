@@ -89,7 +89,7 @@ def build(
         str | None, typer.Option(metavar="KIND", help="Keep the vectors as float16, int8, or PQ64 (64 bytes each).")
     ] = None,
     first: Annotated[
-        str | None, typer.Option(metavar="KIND", help="--fast: over the vectors, as faiss names it (HNSW32).")
+        str | None, typer.Option(metavar="KIND", help="--fast: over the vectors, as faiss names it (IVF,SQfp16).")
     ] = None,
     second: Annotated[
         str | None, typer.Option(metavar="KIND", help="--fast: over the basis, as faiss names it (IVF,SQfp16).")
@@ -147,7 +147,7 @@ def build(
         )
     if fast:
         with err.status("making the approximate searches"):
-            index = index.accelerate(first=first or "HNSW32", second=second or "IVF,SQfp16")
+            index = index.accelerate(first=first or "IVF,SQfp16", second=second or "IVF,SQfp16")
     if stored is not None:
         with progress_bars() as progress:
             index = index.precompute(filter=stored, progress=progress)
