@@ -104,7 +104,7 @@ def test_recall_is_measured_and_effort_chosen(exact):
     low, high = (exact.accelerate(first="HNSW4", second=None, recall=recall) for recall in (0.5, 0.98))
     assert low.settings.first.recall >= 0.5
     assert high.settings.first.effort >= low.settings.first.effort
-    with pytest.warns(lw.LongwaveWarning, match="not the 0.98 asked for"):
+    with pytest.warns(lw.LongwaveWarning, match="not the 0.995 asked for"):
         assert 0 < exact.accelerate(first="PQ4", second=None).settings.first.recall < 0.98
     for kind, reason in (("PQ7", "divides the dimensions"), ("IVF5000,Flat", "training points|clusters")):
         with pytest.raises(InputError, match=reason):

@@ -36,7 +36,8 @@ def connected_share(observation: Sparse, graph: Graph, *, more_than: int) -> NDA
     large = graph.component_sizes[graph.labels[observation.indices]] > more_than
     rows = np.repeat(np.arange(observation.shape[0]), np.diff(observation.indptr))
     total, kept = (np.bincount(rows, weights=w, minlength=observation.shape[0]) for w in (size, size * large))
-    return np.asarray(np.divide(kept, total, out=np.zeros_like(kept), where=total > 0), dtype=np.float32)
+    share = np.divide(kept, total, out=np.zeros(len(total)), where=total > 0)
+    return share.astype(np.float32)
 
 
 def confidence(
