@@ -4,7 +4,8 @@
 
 The vectors are those of `benchmarks.regional`, shuffled; for more than 512 dimensions they are turned into a random
 subspace, with noise of a hundredth of the length. Queries are vectors of the collection with noise of a tenth. Times
-are medians over the queries, two threads, everything in one process and one run.
+are medians over the queries, two threads, everything in one process and one run. faiss's flat scan uses one thread for
+one query; Longwave's own Euclidean search, which uses two, stands beside it.
 """
 
 import os
@@ -18,7 +19,7 @@ import scipy.sparse as sp
 
 from benchmarks import measure
 from benchmarks.regional import DIMENSIONS, enlarged
-from longwave import Chebyshev, Index, LowPass, Precomputed, Spectral
+from longwave import Chebyshev, ConjugateGradient, Euclidean, Index, LowPass, Precomputed, Spectral
 from longwave.observation import Queries
 from longwave.online import Asked, rank_all, rank_few
 from longwave.vectors import normalize
@@ -97,6 +98,7 @@ def main(dimensions=512, n=100_000, rank=1000):
         return np.vstack([searched.search(q, HITS, filter=filter, **options).ids for q in queries])
 
     record("faiss flat", lambda q: flat.search(q, HITS))
+    record("longwave, Euclidean", lambda q: exact.search(q, HITS, solver=Euclidean()))
     record("longwave, its own plan", lambda q: fast.search(q, HITS, filter=filter), each(fast))
     precomputed = {"solver": Precomputed()}
     record(
@@ -120,6 +122,7 @@ def main(dimensions=512, n=100_000, rank=1000):
     read = np.concatenate([part.values for part in exact.system.pooled_basis.parts[:1]])
     rows["reading the largest part of the basis once"] = {"milliseconds": memory_speed(read)}
     rows["reading the vectors once"] = {"milliseconds": memory_speed(vectors)}
+    own_cg = ConjugateGradient(0.0, iterations=20)
     laplacian = sp.csr_array(sp.eye_array(n) - ALPHA * exact.graph.normalized.astype(np.float64))
     asked = [Asked(q[None, :], index_y(exact, q), np.ones(1)) for q in queries]
     second = {
@@ -132,6 +135,7 @@ def main(dimensions=512, n=100_000, rank=1000):
         "second search alone, exact dense": lambda a: rank_all(
             exact.online, a, HITS, filter=filter, solver=SPECTRAL, blend=None, allowed=None
         ),
+        "CG diffusion, 20 steps, Longwave's own, two threads": lambda a: own_cg(exact.system, a.observed, filter),
         "CG diffusion, 20 steps, scipy": lambda a: conjugate_gradient(laplacian, ALPHA, a.observed.toarray()[0]),
     }
     for name, function in second.items():
@@ -149,8 +153,15 @@ def main(dimensions=512, n=100_000, rank=1000):
     exact.search(batch, HITS, filter=filter)
     facts["batch_milliseconds_per_query"] = 1000 * (time.perf_counter() - start) / len(batch)
     print(f"batch of {len(batch)}: {facts['batch_milliseconds_per_query']:.3f} ms a query")
-    facts["settings"] = {"first": vars(fast.settings.first), "second": [s and vars(s) for s in fast.settings.second]}
-    facts["memory"] = {"own plan": stored.memory(), **{kind: index.memory() for kind, index in kinds.items()}}
+    facts["settings"] = {
+        "first": vars(fast.settings.first),
+        "second": [s and vars(s) for s in fast.settings.second or ()],
+    }
+    facts["memory"] = {
+        "own plan": fast.memory(),
+        "precomputed": stored.memory(),
+        **{kind: index.memory() for kind, index in kinds.items()},
+    }
     facts["components"] = exact.graph.component_sizes[:5].tolist()
     facts |= {"vectors": vectors.shape, "rank": exact.spectrum.rank, "load_after": os.getloadavg()}
     measure.save(f"online-{n}-{dimensions}", {**facts, "rows": rows})

@@ -400,3 +400,43 @@ def test_rows_for_one_filter(folder):
     assert (code, "those of LowPass(alpha=0.9)" in err) == (1, True)
     code, _, err = run("build", "v.npy", "-o", "y.longwave", "--first", "HNSW8", cwd=folder)
     assert (code, "need --fast" in err) == (1, True)
+
+
+def test_an_automatic_index_is_searched_as_the_library_searches_it(tmp_path, digits_split):
+    vectors, _, queries, _ = digits_split
+    np.save(tmp_path / "v.npy", vectors[:600])
+    np.save(tmp_path / "q.npy", queries[:20])
+    _, built, _ = run("build", tmp_path / "v.npy", "-o", tmp_path / "i", "--auto", "--rank", 30)
+    assert "found: k" in built
+    assert "tolerance 0.01" in built
+    run("search", tmp_path / "i", tmp_path / "q.npy", "-k", 20, "-o", tmp_path / "h.npz")
+    hits = lw.Index.load(tmp_path / "i").search(queries[:20], 20)
+    found = np.load(tmp_path / "h.npz")
+    assert np.array_equal(found["ids"], hits.ids)
+    assert np.allclose(found["confidence"], hits.confidence)
+    assert "blend auto, tolerance 0.01" in run("info", tmp_path / "i")[1]
+    tuned = run("tune", tmp_path / "v.npy")[1]
+    assert "stability" in tuned
+    assert "build --k" in tuned
+
+
+def test_tune_by_labels_and_what_it_refuses(tmp_path, digits_split):
+    vectors, labels, queries, query_labels = digits_split
+    for name, array in (("v", vectors[:500]), ("q", queries[:30]), ("l", labels[:500]), ("ql", query_labels[:30])):
+        np.save(tmp_path / f"{name}.npy", array)
+    asked = ("--queries", tmp_path / "q.npy", "--labels", tmp_path / "l.npy", "--query-labels", tmp_path / "ql.npy")
+    assert "mAP" in run("tune", tmp_path / "v.npy", *asked)[1]
+    assert "give --queries" in run("tune", tmp_path / "v.npy", "--labels", tmp_path / "l.npy")[2]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--store-basis", "PQ64"), "float16 or int8"),
+        (("--store-basis", "int8", "--spectrum", "none"), "needs a basis"),
+        (("--store-vectors", "FASTEST"), "nothing that 64 dimensions"),
+    ],
+)
+def test_kinds_are_checked_before_the_build(tmp_path, digits_split, options, message):
+    np.save(tmp_path / "v.npy", digits_split[0][:100])
+    assert message in run("build", tmp_path / "v.npy", "-o", tmp_path / "i", *options)[2]

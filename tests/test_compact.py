@@ -32,7 +32,9 @@ def test_numbers_in_fewer_bytes(rows, kind, error, per_number):
 def test_half_floats_of_every_size_are_multiplied_right():
     sizes = np.float32(10.0) ** np.arange(-8, 5)  # from below the smallest normal float16 to near the largest
     stored = compact(np.concatenate([sizes, -sizes, [0]])[:, None].astype(np.float32), "float16")
-    assert np.array_equal(products(np.ones((1, 1), dtype=np.float32), stored)[0], stored[:][:, 0])
+    for size in (1.0, 1e-20, 1e6):  # of the query
+        query = np.full((1, 1), size, dtype=np.float32)
+        assert np.allclose(products(query, stored)[0], stored[:][:, 0] * query[0], rtol=1e-6, atol=0)
 
 
 @settings(max_examples=30, deadline=None)

@@ -133,7 +133,7 @@ def test_many_small_components_leave_the_rank_to_the_giant():
     rings = [sp.csr_array(np.roll(np.eye(s), 1, axis=1) + np.roll(np.eye(s), -1, axis=1)) for s in sizes]
     adjacency = sp.csr_array(sp.block_diag(rings), dtype=np.float32)
     normalized, degrees = graphs.normalize(adjacency)
-    whole = Graph(normalized, degrees, graphs.component_labels(adjacency))
+    whole = Graph(normalized, degrees, graphs.component_labels(adjacency), np.zeros(len(degrees), dtype=np.float32))
     spectrum = decompose_blocks(whole, Exact(120), min_rank=5)
     in_giant = np.abs(spectrum.eigenvectors.toarray()[:600]).max(axis=0) > 1e-6
     assert in_giant.sum() == rank_share(600, n_vertices=1080, rank=120, min_rank=5) == 67

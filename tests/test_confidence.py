@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import longwave as lw
-from longwave.confidence import confidence, connected_share, reciprocity
+from longwave.confidence import connected_share, reciprocity
 from longwave.errors import InputError
 from longwave.ranking import lean_scores, lean_weights
 from longwave.types import Graph, Neighbors
@@ -82,8 +82,14 @@ def test_blend_is_a_weight_or_auto(index, digits_split):
         index.search(digits_split[2][0], blend="sometimes")
 
 
-def test_an_index_without_reach_trusts_everything(digits_split):
-    lists = Neighbors(np.array([[0]]), np.array([[0.1]], dtype=np.float32))
-    graph = Graph(sp.csr_array((2, 2)), np.zeros(2), np.zeros(2, dtype=np.int64))
-    y = sp.csr_array(np.array([[1.0, 0]]))
-    assert confidence(lists, np.zeros(1, dtype=np.int64), np.ones(1), y, graph) == [1.0]
+def test_all_negative_scores_keep_their_order():
+    """A query of nothing but negative examples, and a query that is unlike everything."""
+    assert np.argsort(-lean_scores(np.array([[-1.0, -3.0, -2.0]]), None, np.zeros(1)))[0].tolist() == [0, 2, 1]
+    similar = np.array([[-0.3, -0.1, -0.2]])
+    assert np.argsort(-lean_scores(np.zeros((1, 3)), similar, np.ones(1)))[0].tolist() == [1, 2, 0]
+
+
+def test_a_tiny_collection_is_trusted_with_its_own_items():
+    vectors, _ = lw.datasets.arcs()
+    index = lw.Index.build(vectors[:8], k=3, spectrum=lw.Exact())
+    assert (index.search(vectors[:8], 3, neighbors=3).confidence > 0).any()

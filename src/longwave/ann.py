@@ -16,12 +16,15 @@ from numpy.typing import NDArray
 
 from longwave.errors import ConvergenceWarning, CorruptIndexError, InputError
 from longwave.types import Array, Neighbors
+from longwave.vectors import row_blocks
 
 # What HNSW and IVF may look at for one query, in steps: the first that reaches the wanted recall is kept.
 _EFFORTS = (16, 32, 64, 128, 256, 512, 1024)
 _PROBES = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 # faiss reads scalar-quantised rows in vector registers only if their length is a multiple of this: 5 times faster.
 _LANES = 16
+# Rows that the structure is learned from, spread evenly.
+_TRAINING = 100_000
 # Links are chosen from this many candidates when HNSW is built.
 _BUILD_EFFORT = 100
 
@@ -30,20 +33,23 @@ _BUILD_EFFORT = 100
 class Ann:
     """A faiss index over rows, and how hard it looks.
 
-    kind: its factory string. effort: efSearch or nprobe; 0 where there is nothing to choose. recall: measured when it
-    was built, of the answer that `target` asked for.
+    kind: its factory string. effort: efSearch or nprobe; 0 where there is nothing to choose. recall: of the best k,
+    measured when it was built.
     """
 
     index: Any
     kind: str
     effort: int
     recall: float
+    k: int
 
     def search(self, queries: NDArray[np.float32], k: int) -> Neighbors:
         """About the k rows of largest inner product with each query. (q, d) -> lists (q, k), −1 where there is none."""
-        parameters = _parameters(
-            self.index, self.effort if hasattr(_inner(self.index), "nprobe") else max(self.effort, k)
-        )
+        inner = _inner(self.index)
+        # Asked for more than was measured, it looks harder.
+        more = max(1.0, k / (2 * self.k)) if hasattr(inner, "nprobe") else 1.0
+        effort = max(self.effort, k) if hasattr(inner, "hnsw") else int(np.ceil(self.effort * more))
+        parameters = _parameters(self.index, effort)
         similarities, ids = self.index.search(_padded(queries, self.index.d), k, params=parameters)
         return Neighbors(ids, np.where(ids >= 0, similarities, -np.inf).astype(np.float32))
 
@@ -64,12 +70,14 @@ class Ann:
         return np.asarray(faiss.serialize_index(self.index))
 
     @classmethod
-    def unpack(cls, packed: Array, kind: str, effort: int, recall: float) -> Ann:
+    def unpack(cls, packed: Array, kind: str, effort: int, recall: float, k: int) -> Ann:
         """From `pack`."""
         import faiss
 
         try:
-            return cls(faiss.deserialize_index(np.ascontiguousarray(packed)), kind, effort, recall)
+            index = faiss.deserialize_index(np.ascontiguousarray(packed))
+            _share_clusters(index)
+            return cls(index, kind, effort, recall, k)
         except RuntimeError as error:
             raise CorruptIndexError(f"the search structure '{kind}' is damaged; build the index again") from error
 
@@ -87,35 +95,36 @@ def build(
 
     if not len(queries):
         raise InputError("there is nothing to measure the search with: the filter treats all eigenvalues alike")
-    rows = _padded(rows, -(-rows.shape[1] // _LANES) * _LANES if "SQ" in kind else rows.shape[1])
+    n, columns = rows.shape
+    width = -(-columns // _LANES) * _LANES if "SQ" in kind else columns
     if kind.startswith("IVF,"):  # faiss wants the number of clusters
-        kind = f"IVF{max(1, round(np.sqrt(len(rows))))}{kind[3:]}"
+        kind = f"IVF{max(1, round(np.sqrt(n)))}{kind[3:]}"
     try:
-        index = faiss.index_factory(rows.shape[1], kind, faiss.METRIC_INNER_PRODUCT)
+        index = faiss.index_factory(width, kind, faiss.METRIC_INNER_PRODUCT)
         inner = _inner(index)
         if hasattr(inner, "hnsw"):
             inner.hnsw.efConstruction = _BUILD_EFFORT
-        if hasattr(inner, "nprobe"):
-            inner.parallel_mode = 1  # threads share the clusters of one query
-        index.train(rows)
-        index.add(rows)
+        _share_clusters(index)
+        index.train(_padded(rows[:: max(1, n // _TRAINING)], width))
+        for block in row_blocks(n, width):
+            index.add(_padded(rows[block], width))
     except RuntimeError as error:
         reason = str(error).split(": ", 1)[-1].strip()
         raise InputError(
-            f"faiss cannot make a search of the kind '{kind}' for {len(rows):,} × {rows.shape[1]} numbers ({reason}); "
+            f"faiss cannot make a search of the kind '{kind}' for {n:,} × {columns} numbers ({reason}); "
             "try HNSW32, SQfp16, or PQ with a number of bytes that divides the dimensions"
         ) from error
     efforts = _efforts(index, k)
-    truth = _exact(rows, _padded(queries, rows.shape[1]), k)
-    ann = Ann(index, kind, 0, 0.0)
+    truth = _exact(rows, queries, k)
+    ann = Ann(index, kind, 0, 0.0, k)
     for effort in efforts:
-        trial = Ann(index, kind, effort, 0.0)
+        trial = Ann(index, kind, effort, 0.0, k)
         found = trial.search(queries, k).ids
-        products = np.einsum("qd,qkd->qk", _padded(queries, rows.shape[1]), rows[np.maximum(found, 0)])
+        products = np.einsum("qd,qkd->qk", queries, rows[np.maximum(found, 0)])
         products[found < 0] = -np.inf
         worst = truth.similarities[:, -1:]
         hit = products >= worst - 1e-5 * np.abs(worst)  # one as good as the k-th true one counts: ties fall either way
-        ann = Ann(index, kind, effort, float(hit.mean()))
+        ann = Ann(index, kind, effort, float(hit.mean()), k)
         if ann.recall >= target:
             return ann
     warnings.warn(
@@ -133,6 +142,13 @@ def _padded(rows: NDArray[Any], columns: int) -> NDArray[np.float32]:
     wide = np.zeros((len(rows), columns), dtype=np.float32)
     wide[:, : rows.shape[1]] = rows
     return wide
+
+
+def _share_clusters(index: Any) -> None:
+    """Let threads share the clusters of one query; faiss does not keep this when an index is saved."""
+    inner = _inner(index)
+    if hasattr(inner, "nprobe"):
+        inner.parallel_mode = 1
 
 
 def _efforts(index: Any, k: int) -> list[int]:

@@ -47,7 +47,7 @@ class Manifold:
     def __call__(self, index: Index, queries: ArrayLike, k: int = 10, *, query_groups: ArrayLike | None = None) -> Hits:
         """Search."""
         options: dict[str, Any] = {"filter": self.filter, "neighbors": self.neighbors, "cut": self.cut}
-        return index.search(queries, k, query_groups=query_groups, solver=self.solver, blend=self.blend, **options)
+        return index.search(queries, k, query_groups=query_groups, solver=self.solver, blend=self.blend or 0, **options)
 
 
 @dataclass(frozen=True)

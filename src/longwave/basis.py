@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from longwave.compact import compact, products
+from longwave.compact import blocks, compact, products
 
 Array = NDArray[Any]
 
@@ -118,7 +118,8 @@ class Basis:
         out = np.zeros((signals.shape[0], self.shape[1]), dtype=np.float32)
         if not sp.issparse(signals):
             for part, columns in self.spans():
-                out[:, columns] = signals[:, part.rows] @ part.values[:]
+                for block in blocks(*part.values.shape):  # decoded block by block where it is stored in fewer bytes
+                    out[:, columns] += signals[:, part.rows[block]] @ part.values[block]
             out[:, self.n_dense :] = signals @ self.sparse
             return out
         touched = np.unique(signals.indices)
@@ -136,18 +137,19 @@ class Basis:
 
         Components that z does not touch are not read.
         """
+        from longwave import compiled
+
         out = np.zeros((len(coefficients), self.n), dtype=np.float32)
         for part, columns in self.spans():
-            if coefficients[:, columns].any():
-                own = products(np.ascontiguousarray(coefficients[:, columns]), part.values)
-                if len(part.rows) == self.n:
-                    out += own
-                else:
-                    out[:, part.rows] += own
+            asking = np.flatnonzero(coefficients[:, columns].any(axis=1))
+            if asking.size:
+                own = products(np.ascontiguousarray(coefficients[asking, columns]), part.values)
+                compiled.add_columns(own, asking, part.rows, out)
         if self.sparse.nnz and len(coefficients) == 1:
             self.add_sparse(coefficients[0, self.n_dense :], out[0])
         elif self.sparse.nnz:
-            out += (self.sparse @ coefficients[:, self.n_dense :].T).T
+            reached = sp.coo_array(sp.csr_array(coefficients[:, self.n_dense :]) @ self.sparse.T)
+            out[reached.coords] += reached.data  # each pair once
         return out
 
     def add_sparse(self, coefficients: Array, out: Array) -> None:

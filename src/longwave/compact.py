@@ -71,8 +71,15 @@ class Compact:
         if self.codes.dtype == np.int8:
             compiled.scan_bytes(self.codes, self.scales, query, out)
         else:
-            compiled.scan_halves(self.codes.view(np.uint16), query * _HALF_BIAS, out)
+            peak = np.float32(np.abs(query).max(initial=0))  # times the bias, a large query would overflow
+            unit = query / peak if peak > 0 else query
+            compiled.scan_halves(self.codes.view(np.uint16), unit * _HALF_BIAS, out)
+            out *= peak
         return out
+
+    def head(self, n: int) -> Compact:
+        """The first n rows, in the same memory."""
+        return Compact(self.codes[:n], self.scales[:n])
 
     def with_rows(self, rows: Floats) -> Compact:
         """These rows, then others in the same kind."""
@@ -116,13 +123,34 @@ class Quantized:
         return Quantized(longer, self.kind)
 
 
+def check_basis_kind(kind: str) -> None:
+    """Raise unless a basis can be stored as that."""
+    if kind not in NUMBERS:
+        raise InputError(f"basis must be stored as {' or '.join(NUMBERS)}, got {kind!r}")
+
+
+def check_kind(kind: str | None, dimension: int) -> None:
+    """Raise unless rows of that dimension can be stored or searched as that, as far as can be told without them."""
+    if kind is None or kind in NUMBERS or kind.startswith("IVF,"):
+        return
+    import faiss
+
+    try:
+        faiss.index_factory(dimension, kind, faiss.METRIC_INNER_PRODUCT)
+    except RuntimeError as error:
+        raise InputError(
+            f"'{kind}' is nothing that {dimension} dimensions can be stored or searched as; use float16, int8, PQ64, "
+            "SQ8, IVF,SQfp16 or HNSW32"
+        ) from error
+
+
 def compact(rows: Floats, kind: str) -> Compact:
     """Store rows (n, d) as float16, or as int8 with x ≈ scale · code, scale = max|x| / 127 of each row."""
     if kind == "float16":
         return Compact(np.asarray(rows, dtype=np.float16), np.zeros(0, dtype=np.float32))
     codes = np.empty(rows.shape, dtype=np.int8)
     scales = np.empty(len(rows), dtype=np.float32)
-    for block in _blocks(*rows.shape):
+    for block in blocks(*rows.shape):
         peak = np.abs(rows[block]).max(axis=1, initial=0)
         scales[block] = peak / 127
         codes[block] = np.rint(rows[block] / np.where(peak > 0, scales[block], 1)[:, None])
@@ -158,7 +186,7 @@ def products(queries: Floats, rows: Rows | Floats) -> Floats:
     if len(queries) == 1 and isinstance(rows, Compact):
         return rows.products(np.ascontiguousarray(queries[0]))[None, :]
     out = np.empty((len(queries), len(rows)), dtype=np.float32)
-    for block in _blocks(*rows.shape):
+    for block in blocks(*rows.shape):
         out[:, block] = queries @ rows[block].T
     return out
 
@@ -170,6 +198,7 @@ def relative_error(rows: Floats, stored: Rows, *, sample: int = 1000) -> float:
     return float(np.linalg.norm(stored[some] - rows[some]) / size) if size else 0.0
 
 
-def _blocks(n: int, columns: int) -> list[slice]:
+def blocks(n: int, columns: int) -> list[slice]:
+    """Cut n rows into slices of bounded size."""
     step = max(1, _BLOCK_NUMBERS // max(1, columns))
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]

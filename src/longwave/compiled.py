@@ -235,3 +235,12 @@ def add_lists(data: Array, indices: Array, indptr: Array, columns: Array, weight
         weight = weights[j]
         for e in range(indptr[columns[j]], indptr[columns[j] + 1]):
             out[indices[e]] += weight * data[e]
+
+
+@numba.njit(parallel=True, cache=True)
+def add_columns(values: Array, rows: Array, columns: Array, out: Array) -> None:
+    """out[rows[i], columns[j]] += values[i, j]. values: (q, m); rows: (q,), columns: (m,), each distinct."""
+    for i in numba.prange(values.shape[0]):
+        row, target = values[i], out[rows[i]]
+        for j in range(row.shape[0]):
+            target[columns[j]] += row[j]

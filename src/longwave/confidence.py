@@ -47,9 +47,9 @@ def confidence(
 
     found: lists of every region (m, c); query_of, weights: (m,); observation: CSR (q, n).
     """
-    if graph.reach is None:
-        return np.ones(observation.shape[0], dtype=np.float32)  # nothing is known: an index of an earlier version
     share = reciprocity(found, graph.reach)
     size = np.abs(weights)
     mean = np.bincount(query_of, weights=share * size) / np.bincount(query_of, weights=size)
-    return np.asarray(mean * connected_share(observation, graph, more_than=found.ids.shape[1]), dtype=np.float32)
+    return np.asarray(
+        mean * connected_share(observation, graph, more_than=min(ASKED, graph.n_vertices - 1)), dtype=np.float32
+    )

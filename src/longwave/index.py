@@ -30,7 +30,7 @@ from longwave.arrays import (
 from longwave.basis import Basis
 from longwave.candidates import sample_waves
 from longwave.checks import check_counts, check_value
-from longwave.compact import NUMBERS, compress, relative_error
+from longwave.compact import check_basis_kind, compress, relative_error
 from longwave.errors import CorruptIndexError, DataWarning, InputError
 from longwave.explanation import Explanation
 from longwave.filters import LowPass, fingerprint
@@ -48,7 +48,7 @@ from longwave.spectrum import Chebyshev, Method
 from longwave.types import Array, Filter, Graph, Hits, Neighbors, Progress, Sparse, Spectrum
 from longwave.vectors import check_vectors, unit_queries, unit_vectors
 
-_FILTER, _SOLVER, _SPECTRUM = LowPass(0.99), Spectral(), Chebyshev(rank=1000)  # frozen values: safe as defaults
+_SOLVER, _SPECTRUM = Spectral(), Chebyshev(rank=1000)  # frozen values: safe as defaults
 # Rows of a part of Ū that are scanned rather than searched: about 2 ms at rank 1,000.
 _SCANNED = 10_000
 # Sharp weights and a wide filter need more of the spectrum than a basis of usual rank has. Up to so many vectors a
@@ -179,7 +179,11 @@ class Index:
         index = index._with_pooled()
         if fast is None:
             fast = index.spectrum is not None and planning.wants_approximate(unit.size, index.system.pooled_basis)
-        return index.accelerate() if fast else index
+        if not fast:
+            return index
+        if defaults.tolerance is not None:  # the steps on the graph would pass by the approximate search
+            index = replace(index, settings=replace(index.settings, search=replace(defaults, tolerance=None)))
+        return index.accelerate()
 
     def search(
         self,
@@ -213,8 +217,7 @@ class Index:
         `hits.confidence` tells how far the graph can be trusted with each.
         """
         known = self.settings.search
-        filter = filters.parse(known.filter) if filter is None else filter
-        neighbors = known.neighbors if neighbors is None else neighbors
+        filter, neighbors = self._defaults(filter, neighbors)
         if blend is None and not isinstance(solver, Euclidean):
             blend = known.blend
         if tolerance is None and solver is None and isinstance(filter, LowPass):
@@ -288,10 +291,9 @@ class Index:
         """Why this item: what each neighbour of the query contributes to its score, and the way through the graph.
 
         query: one vector (d,), or the rows (m, d) of one query. item: an id of the index. The sum of the contributions
-        is the score of `search` with the same filter and neighbours and no blend.
+        is the score of `search` by the basis alone (`solver=Spectral()`) with the same filter and neighbours, no blend.
         """
-        filter = filters.parse(self.settings.search.filter) if filter is None else filter
-        neighbors = self.settings.search.neighbors if neighbors is None else neighbors
+        filter, neighbors = self._defaults(filter, neighbors)
         check_counts(neighbors=neighbors)
         asked = Queries.make(query, dimension=self.dimension, weights=weights)
         asked = replace(asked, query_of=np.zeros_like(asked.query_of))  # all rows are one query
@@ -306,13 +308,17 @@ class Index:
         found = online.first_search(self.online, queries.regions, neighbors)
         return online.observe(self.online, queries, found, neighbors=neighbors, cut=cut, region_sum=region_sum)
 
-    def embed(self, vectors: ArrayLike, *, filter: Filter = _FILTER, neighbors: int = 10) -> Array:
+    def embed(self, vectors: ArrayLike, *, filter: Filter | None = None, neighbors: int | None = None) -> Array:
         """φ̂(z) of unseen vectors (§5.4): points in ℝʳ whose dot product is the manifold kernel κ̂. (m, d) -> (m, r)."""
+        filter, neighbors = self._defaults(filter, neighbors)
         basis = self.system.require_spectrum("embed")
         return extension.embed(basis, self._psi(unit_queries(vectors, dimension=self.dimension), neighbors), filter)
 
-    def kernel(self, first: ArrayLike, second: ArrayLike, *, filter: Filter = _FILTER, neighbors: int = 10) -> Array:
+    def kernel(
+        self, first: ArrayLike, second: ArrayLike, *, filter: Filter | None = None, neighbors: int | None = None
+    ) -> Array:
         """κ̂(z₁, z₂), eq. (12), between unseen vectors. (m₁, d), (m₂, d) -> (m₁, m₂)."""
+        filter, neighbors = self._defaults(filter, neighbors)
         basis = self.system.require_spectrum("kernel")
         one, two = (self._psi(unit_queries(v, dimension=self.dimension), neighbors) for v in (first, second))
         return extension.kernel(basis, one, two, filter)
@@ -362,7 +368,7 @@ class Index:
         second: str | None = "IVF,SQfp16",
         recall: float = 0.995,
         overlap: float = 0.995,
-        filter: Filter = _FILTER,
+        filter: Filter | None = None,
     ) -> Index:
         """An index whose searches take sublinear time: one query at a time is then answered approximately.
 
@@ -375,6 +381,7 @@ class Index:
         for name, value in (("recall", recall), ("overlap", overlap)):
             if not 0 < value <= 1:
                 raise InputError(f"{name} must be above 0 and at most 1, got {value}")
+        filter, _ = self._defaults(filter, None)
         vertices = self.vectors[: self.graph.n_vertices]
         rng = np.random.default_rng(self.settings.seed)
         sample = np.sort(rng.choice(len(vertices), size=min(200, len(vertices)), replace=False))
@@ -412,10 +419,11 @@ class Index:
         changed: dict[str, Any] = {}
         stored: dict[str, Any] = {}
         if basis is not None:
-            if basis not in NUMBERS:
-                raise InputError(f"basis must be stored as {' or '.join(NUMBERS)}, got '{basis}'")
+            check_basis_kind(basis)
             spectrum = self.system.require_spectrum("compress(basis=...)")
             whole = spectrum.eigenvectors
+            if not whole.parts:
+                raise InputError("this basis has no dense part: it was made sparse, and is small already")
             if not all(isinstance(part.values, np.ndarray) for part in whole.parts):
                 raise InputError("the basis of this index is stored in fewer bytes already; compress the original")
             small = whole.compress(basis)
@@ -433,7 +441,7 @@ class Index:
     def precompute(
         self,
         *,
-        filter: Filter = _FILTER,
+        filter: Filter | None = None,
         top: int = 500,
         tolerance: float | None = None,
         progress: Progress | None = None,
@@ -444,6 +452,7 @@ class Index:
         queries, memory 8 bytes an entry.
         """
         check_counts(top=top)
+        filter, _ = self._defaults(filter, None)
         solver: Solver = _SOLVER if self.spectrum is not None else ChebyshevFilter()
         if tolerance is not None:
             solver = self._solver_within(tolerance, filter, _SOLVER)
@@ -558,6 +567,14 @@ class Index:
             )
         return None if self.spectrum is None else self.spectrum.eigenvectors
 
+    def _defaults(self, filter: Filter | None, neighbors: int | None) -> tuple[Filter, int]:
+        """What was given, or what the index says."""
+        known = self.settings.search
+        return (
+            filters.parse(known.filter) if filter is None else filter,
+            known.neighbors if neighbors is None else neighbors,
+        )
+
     def _solver_within(self, tolerance: float, filter: Filter, solver: Solver | Euclidean) -> Solver:
         """The solver that reaches a relative error: the basis and as many steps on the graph as that takes."""
         if solver != _SOLVER:
@@ -570,7 +587,9 @@ class Index:
         """Compute Ū = ΣU offline, so that a query costs the same for global and regional vectors."""
         if self.spectrum is None or self._vertex_pooling is None:
             return self
-        return replace(self, pooled=self.spectrum.eigenvectors.pool(self._vertex_pooling))
+        pooled = self.spectrum.eigenvectors.pool(self._vertex_pooling)
+        kept = self.settings.basis_as
+        return replace(self, pooled=pooled if kept is None else pooled.compress(kept.kind))
 
     def _psi(self, regions: NDArray[np.float32], count: int, *, normalized: bool = False) -> Sparse:
         return extension.psi(
@@ -585,7 +604,7 @@ class Index:
         arrays |= {
             "degrees": self.graph.degrees,
             "labels": self.graph.labels,
-            **({} if self.graph.reach is None else {"reach": self.graph.reach}),
+            "reach": self.graph.reach,
             **pack_sparse("graph", self.graph.normalized),
         }
         if self.items.item_of is not None:
@@ -622,9 +641,7 @@ class Index:
         added = len(vectors) - n
         return cls(
             vectors=vectors,
-            graph=Graph(
-                unpack_sparse("graph", arrays, (n, n)), arrays["degrees"], arrays["labels"], arrays.get("reach")
-            ),
+            graph=Graph(unpack_sparse("graph", arrays, (n, n)), arrays["degrees"], arrays["labels"], arrays["reach"]),
             spectrum=spectrum,
             items=Items(arrays["ids"], arrays.get("item_of")),
             settings=settings,
@@ -639,11 +656,11 @@ class Index:
 
 
 def _structure(found: Ann | None) -> Structure | None:
-    return None if found is None else Structure(found.kind, found.effort, found.recall)
+    return None if found is None else Structure(found.kind, found.effort, found.recall, found.k)
 
 
 def _unpack_structure(known: Structure | None, arrays: Mapping[str, Array], name: str) -> Ann | None:
-    return None if known is None else Ann.unpack(arrays[name], known.kind, known.effort, known.recall)
+    return None if known is None else Ann.unpack(arrays[name], **vars(known))
 
 
 def _blend_from(blend: float | str | Blend | None) -> Blend | Lean | None:
@@ -664,7 +681,8 @@ def _tuned(
     progress: Progress | None,
 ) -> tuple[Recipe, Neighbors | None, Defaults]:
     """The recipe with k and γ of this collection, lists cut to that k, and what searches take by default."""
-    found = tuning.tune(unit, given, seed=seed, progress=progress).chosen
+    ks = tuning.KS if given is None else [k for k in tuning.KS if k <= given.ids.shape[1]]
+    found = tuning.tune(unit, given, ks=ks, seed=seed, progress=progress).chosen
     recipe = replace(recipe, k=found.k, gamma=found.gamma)
     if given is not None:
         given = Neighbors(given.ids[:, : found.k], given.similarities[:, : found.k])

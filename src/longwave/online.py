@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from longwave import observation
 from longwave.ann import Ann
 from longwave.candidates import best, blend_candidates, candidate_scores, candidate_similarities
-from longwave.compact import Quantized
+from longwave.compact import Compact, Quantized
 from longwave.confidence import ASKED, confidence
 from longwave.errors import DataWarning
 from longwave.items import Items
@@ -36,7 +36,7 @@ from longwave.ranking import (
 from longwave.solvers import Precomputed, Solver, Spectral, System
 from longwave.solvers.precomputed import require_rows, summed_rows
 from longwave.types import Array, Filter, Graph, Hits, Neighbors, Solution, Sparse
-from longwave.vectors import normalize
+from longwave.vectors import normalize, top_k
 
 # Scores held at a time: 2^25 float64 are 256 MB, and a solver holds a handful of such arrays.
 _SCORE_NUMBERS = 1 << 25
@@ -84,9 +84,15 @@ def first_search(online: Online, regions: NDArray[np.float32], count: int) -> Ne
     count = min(count, online.n_vertices)
     if online.first is not None:
         return online.first.search(regions, count)
-    if isinstance(online.vectors, Quantized) and len(online.vectors) == online.n_vertices:
-        return Ann(online.vectors.index, online.vectors.kind, 0, 1.0).search(regions, count)
-    return nearest(regions, online.vectors[: online.n_vertices], k=count)
+    vectors, n = online.vectors, online.n_vertices
+    if isinstance(vectors, Quantized) and len(vectors) == n:
+        return Ann(vectors.index, vectors.kind, 0, 1.0, count).search(regions, count)
+    if isinstance(vectors, Compact):  # decoded tile by tile; one query is scanned as it is
+        if len(regions) > 1:
+            return nearest(regions, vectors.head(n), k=count)
+        ids, products = top_k(vectors.head(n).products(np.ascontiguousarray(regions[0]))[None, :], count)
+        return Neighbors(ids, np.asarray(products, dtype=np.float32))
+    return nearest(regions, vectors[:n], k=count)
 
 
 def observe(
@@ -159,8 +165,10 @@ def rank_few(
     for q, query in enumerate(asked.summed):
         own = slice(y.indptr[q], y.indptr[q + 1])
         weight = float(lean_weights(trust[q : q + 1])[0]) if isinstance(blend, Lean) else 0.0
-        near = _nearest_items(online, query, 2 * k) if weight > 0 else None
+        near = _nearest_items(online, query, 2 * k) if weight > 0 or isinstance(blend, Blend) else None
         places, scores = _candidates(online, y.indices[own], y.data[own], k, filter, solver, near)
+        if not _enough(scores, min(k, len(online.items)), stored=isinstance(solver, Precomputed)):
+            return None
         if isinstance(blend, Lean):
             similar = None
             if weight > 0:
@@ -171,13 +179,19 @@ def rank_few(
             rows, pooling = _vectors_of(online, places)
             scores = blend_candidates(scores, query, online.vectors, rows, pooling, norms, blend=blend, filter=filter)
         found.append(best(places, scores, k))
-    if any(len(places) < min(k, len(online.items)) for places, _ in found):
-        return None
-    # Items that no stored row reaches score 0, more than one that was pushed below.
-    if isinstance(solver, Precomputed) and any(scores[-1] <= 0 for _, scores in found):
-        return None
     ids, scores = (np.stack(parts) for parts in zip(*found, strict=True))
     return Hits(online.items.ids[ids], scores)
+
+
+def _enough(scores: Array, k: int, *, stored: bool) -> bool:
+    """Whether the k best candidates are the k best items: those that are none score 0, more than one pushed below.
+
+    stored: scores of stored rows, where 0 is also what lies beyond a row's last entry.
+    """
+    if len(scores) < k:
+        return False
+    last = np.partition(scores, len(scores) - k)[len(scores) - k]
+    return bool(last > 0 if stored else last >= 0)
 
 
 def has_candidates(online: Online, solver: Solver | Euclidean, blend: Blend | Lean | None) -> bool:

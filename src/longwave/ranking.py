@@ -127,7 +127,7 @@ def lean_scores(scores: Array, similarities: Array | None, weights: Array) -> Ar
 
 
 def _of_peak(values: Array) -> Array:
-    peak = values.max(axis=1, keepdims=True)
+    peak = np.abs(values).max(axis=1, keepdims=True)
     return np.asarray(np.divide(values, peak, out=np.zeros_like(values), where=peak > 0))
 
 

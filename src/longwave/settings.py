@@ -9,11 +9,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Structure:
-    """An approximate search that the index holds: its kind (a faiss factory string), effort and measured recall."""
+    """An approximate search that the index holds: its kind as faiss names it, effort, recall of the best k."""
 
     kind: str
     effort: int
     recall: float
+    k: int
 
 
 @dataclass(frozen=True)

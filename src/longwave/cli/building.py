@@ -15,6 +15,7 @@ from longwave.cli import options as o
 from longwave.cli import pictures, truth
 from longwave.cli.application import app
 from longwave.cli.display import err, out, progress_bars
+from longwave.compact import check_basis_kind, check_kind
 from longwave.errors import InputError
 from longwave.evaluation import average_precision
 from longwave.index import Index
@@ -116,6 +117,10 @@ def build(
     stored = None if precompute is None else filters.parse(precompute)
     if fast is not True and (first or second):
         raise InputError("--first and --second need --fast")
+    if store_basis is not None:
+        check_basis_kind(store_basis)
+        if method is None:
+            raise InputError("--store-basis needs a basis; leave out --spectrum none")
     group_labels, item_ids = o.labels_from(groups), o.labels_from(ids)
     began = time.perf_counter()
     described = pictures.description_from(vectors, images, recipe, work=Path(f"{output}.work"))
@@ -123,9 +128,12 @@ def build(
         if groups is not None or ids is not None:
             raise InputError("descriptors of pictures have their own ids and groups; leave out --groups and --ids")
         group_labels, item_ids = described.item_of, np.array(described.paths)
+    rows = o.vectors_from(str(vectors)) if described is None else described.vectors
+    for kind in (store_vectors, first):
+        check_kind(kind, rows.shape[-1])
     with progress_bars() as progress:
         index = Index.build(
-            o.vectors_from(str(vectors)) if described is None else described.vectors,
+            rows,
             groups=group_labels,
             ids=item_ids,
             lists=None if lists is None else o.lists_from(lists),
@@ -142,10 +150,10 @@ def build(
             workdir=workdir,
             memory=memory,
             auto=auto,
-            fast=None if fast is None else False,
+            fast=None if fast is None else fast and not (first or second),
             progress=progress,
         )
-    if fast:
+    if first or second:
         with err.status("making the approximate searches"):
             index = index.accelerate(first=first or "IVF,SQfp16", second=second or "IVF,SQfp16")
     if stored is not None:
@@ -162,6 +170,7 @@ def build(
         print(
             f"found: k {known.k}, gamma {known.gamma:.3g}, filter {known.search.filter}, neighbors "
             f"{known.search.neighbors}, blend {known.search.blend}"
+            + (f", tolerance {known.search.tolerance:g}" if known.search.tolerance else "")
         )
     rank_text = "no basis" if index.spectrum is None else f"rank {index.spectrum.rank:,}"
     print(f"{output}: {len(index):,} items, {rank_text}, {time.perf_counter() - began:.1f} s")
@@ -251,8 +260,18 @@ def tune(
     """
     from longwave import tuning
 
-    vectors = Index.load(source).vectors[:] if storage.is_index(Path(source)) else o.vectors_from(source)
+    names: Array | None = None
+    if storage.is_index(Path(source)):
+        opened = Index.load(source)
+        if opened.items.item_of is not None or opened.extension is not None:
+            raise InputError(
+                "tune takes an index of one vector for each item, all in the graph; give the vectors instead"
+            )
+        vectors, names = opened.vectors[:], opened.ids
+    else:
+        vectors = o.vectors_from(source)
     unit = unit_vectors(vectors)
+    known = np.arange(len(unit)) if names is None else names
     with progress_bars() as progress:
         if queries is None:
             if truth_file or labels or query_labels:
@@ -260,7 +279,7 @@ def tune(
             found = tuning.tune(unit, seed=seed, progress=progress)
         else:
             asked = unit_queries(o.vectors_from(queries), dimension=unit.shape[1])
-            judgements = truth.judgements(truth_file, labels, query_labels, np.arange(len(unit)))
+            judgements = truth.judgements(truth_file, labels, query_labels, known)
             if len(judgements) != len(asked):
                 raise InputError(f"there are {len(asked)} queries but ground truth for {len(judgements)}")
             kept = [row for row, judgement in enumerate(judgements) if judgement.positive]
@@ -268,7 +287,7 @@ def tune(
                 raise InputError("no query has a positive item; there is nothing to tune by")
 
             def judge(scores: Array) -> Array:
-                ranked = np.argsort(-scores, axis=1, kind="stable")
+                ranked = known[np.argsort(-scores, axis=1, kind="stable")]
                 pairs = zip(ranked, (judgements[row] for row in kept), strict=True)
                 return np.array([average_precision(ids, judgement) for ids, judgement in pairs])
 

@@ -94,6 +94,8 @@ def describe(index: Index, h: Filter) -> dict[str, str]:
         lines["second search"] = "exact"
     defaults = index.settings.search
     lines["by default"] = f"filter {defaults.filter}, neighbors {defaults.neighbors}, blend {defaults.blend or 0}"
+    if defaults.tolerance:
+        lines["by default"] += f", tolerance {defaults.tolerance:g}"
     for name, stored in (("vectors", index.settings.vectors_as), ("basis", index.settings.basis_as)):
         if stored is not None:
             lines[f"{name} stored"] = f"as {stored.kind}, relative error {stored.error:.1e}"

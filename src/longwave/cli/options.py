@@ -61,7 +61,11 @@ Where = Annotated[
     str | None, typer.Option(metavar="F", help=f"Only these items: their ids ({LABELS}), or a mask (.npy).")
 ]
 SolverText = Annotated[
-    str, typer.Option("--solver", help="spectral, hybrid, cg, walk, chebyshev, precomputed or euclidean.")
+    str | None,
+    typer.Option(
+        "--solver",
+        help="spectral (or what --auto found), hybrid, cg, walk, chebyshev, precomputed or euclidean.",
+    ),
 ]
 Complement = Annotated[
     bool,
@@ -110,7 +114,7 @@ def numbers_from(text: str) -> Array:
     path = Path(text)
     try:
         array = np.load(path, allow_pickle=False) if path.suffix == ".npy" else np.loadtxt(path, ndmin=1)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError) as error:
         raise FileError(f"cannot read numbers from {text}: {error}") from error
     return np.ravel(array)
 
@@ -217,7 +221,7 @@ def search_options(
     query_groups: QueryGroups = None,
     weights: Weights = None,
     where: Where = None,
-    solver: SolverText = "spectral",
+    solver: SolverText = None,
     complement: Complement = True,
     tolerance: Tolerance = None,
     steps: Steps = None,
@@ -232,7 +236,9 @@ def search_options(
         raise InputError(f"{query_groups} must hold whole numbers: the query of each row")
     if blend in (None, "auto") and (blend_everywhere or blend_scale != "peak"):
         raise InputError("--blend-everywhere and --blend-scale need --blend W")
-    automatic = solver == "spectral" and complement
+    # Nothing said, or the basis with a tolerance: the index chooses.
+    automatic = complement and steps is None and (solver is None or (solver == "spectral" and tolerance is not None))
+    named = "spectral" if solver is None else solver
     return {
         "filter": None if filter is None else filters.parse(filter),
         "neighbors": neighbors,
@@ -241,7 +247,7 @@ def search_options(
         "weights": None if weights is None else numbers_from(weights),
         "where": None if where is None else where_from(where),
         "tolerance": tolerance if automatic else None,
-        "solver": solver_from(solver, complement=complement, tolerance=None if automatic else tolerance, steps=steps),
+        "solver": None if automatic else solver_from(named, complement=complement, tolerance=tolerance, steps=steps),
         "blend": blend_from(blend, blend_scale, blend_everywhere),
         "region_sum": region_sum,
     }

@@ -42,6 +42,11 @@ def from_json(path: Path, ids: Array) -> list[Judgement]:
     if whole.get("images") and ids.dtype.kind == "U":
         by_name = {form: name for name in known for form in (name, Path(name).stem)}
         names = [by_name.get(name) for name in whole["images"]]
+        wrong = [
+            i for pair in pairs for part in pair for i in part if not isinstance(i, int) or not 0 <= i < len(names)
+        ]
+        if wrong:
+            raise FileError(f"{path} names image {wrong[0]!r}; its list has places 0 … {len(names) - 1}")
         kept = [[[names[i] for i in part if names[i] is not None] for part in pair] for pair in pairs]
         return [Judgement(*pair) for pair in kept]
     return [

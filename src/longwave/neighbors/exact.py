@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from longwave.compact import Rows
 from longwave.types import Neighbors, Progress
 from longwave.vectors import heap_functions
 
@@ -34,7 +35,7 @@ class Heaps:
         return Neighbors(self.ids, self.values)
 
 
-def nearest(queries: NDArray[np.float32], vectors: NDArray[np.float32], *, k: int) -> Neighbors:
+def nearest(queries: NDArray[np.float32], vectors: NDArray[np.float32] | Rows, *, k: int) -> Neighbors:
     """The k rows of `vectors` with the largest dot product to each row of `queries`, exactly.
 
     queries: (m, d), vectors: (n, d), unit length. Ties go to the lower row number. Where k exceeds n, the lists are

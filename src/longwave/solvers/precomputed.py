@@ -61,7 +61,8 @@ def largest_entries(
     n = system.normalized.shape[0]
 
     def rows() -> Iterator[Sparse]:
-        for block in row_blocks(n, n, numbers=1 << 25):
+        n_items = n if system.pooling is None else system.pooling.shape[0]
+        for block in row_blocks(n, max(n, n_items), numbers=1 << 25):
             count = block.stop - block.start
             where = np.arange(count), np.arange(block.start, block.stop)
             pulses = sp.csr_array((np.ones(count, dtype=np.float32), where), shape=(count, n))
