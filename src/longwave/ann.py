@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from longwave.compact import skip_polysemous
 from longwave.errors import ConvergenceWarning, CorruptIndexError, InputError
 from longwave.types import Array, Neighbors
 from longwave.vectors import row_blocks
@@ -149,6 +150,7 @@ def _share_clusters(index: Any) -> None:
     inner = _inner(index)
     if hasattr(inner, "nprobe"):
         inner.parallel_mode = 1
+    skip_polysemous(inner)
 
 
 def _efforts(index: Any, k: int) -> list[int]:

@@ -8,14 +8,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from longwave.basis import Basis
+from longwave.filters import response
 from longwave.spectrum.blocks import panels
 from longwave.spectrum.blocks import residuals as measure_residuals
-from longwave.types import Sparse, Spectrum
+from longwave.types import Filter, Sparse, Spectrum
 from longwave.vectors import row_blocks
 
 
-def sparsify(spectrum: Spectrum, matrix: Sparse, *, nonzeros: int) -> Spectrum:
+def sparsify(spectrum: Spectrum, matrix: Sparse, *, nonzeros: int, filter: Filter | None = None) -> Spectrum:
     """Keep the τ = `nonzeros` entries of largest magnitude of the whole of U, drop the rest.
+
+    filter: an h; entries are then compared as those of U h(Λ)^½, which is what scores are made of (as printed, a large
+    entry of a wave that h damps pushes out a small one of a wave that counts). None: as printed.
 
     matrix: 𝒲, for the residuals, which are measured again. Row norms η stay those of the full U. Choose it to save
     memory: most vectors live on few manifolds. Time O(n r), memory that of the magnitudes once more.
@@ -23,8 +27,13 @@ def sparsify(spectrum: Spectrum, matrix: Sparse, *, nonzeros: int) -> Spectrum:
     basis = spectrum.eigenvectors
     if nonzeros >= basis.nonzeros:
         return spectrum
-    stored = [part.values.ravel() for part in basis.parts]
-    magnitudes = np.abs(np.concatenate([*stored, basis.sparse.data]))
+    weights = (
+        np.ones(spectrum.rank) if filter is None else np.sqrt(np.maximum(response(filter, spectrum.eigenvalues), 0))
+    )
+    weights = weights.astype(np.float32)
+    stored = [(part.values * weights[columns]).ravel() for part, columns in basis.spans()]
+    magnitudes = np.abs(np.concatenate([*stored, basis.sparse.data * weights[basis.n_dense + basis.sparse.indices]]))
+    del stored
     smallest = len(magnitudes) - max(1, nonzeros)  # place of the smallest magnitude that stays
     magnitudes.partition(smallest)
     threshold = magnitudes[smallest]
@@ -35,7 +44,7 @@ def sparsify(spectrum: Spectrum, matrix: Sparse, *, nonzeros: int) -> Spectrum:
     parts = []
     for rows in row_blocks(*basis.shape, numbers=1 << 24):
         whole = basis.rows(rows)
-        size = np.abs(whole.data)
+        size = np.abs(whole.data * weights[whole.indices])
         tied = np.flatnonzero(size == threshold)
         keep = size > (threshold if nonzeros else np.inf)
         keep[tied[:ties_left]] = True
