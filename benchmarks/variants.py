@@ -125,23 +125,19 @@ def main(rank=1000):
 
 
 def draw(rows, name):
-    """mAP against milliseconds a query."""
+    """mAP against milliseconds a query; points are numbered, names beside the picture."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(9, 5.5), layout="constrained")
-    groups = list(dict.fromkeys(row["group"] for row in rows.values()))
-    for number, group in enumerate(groups):
-        own = {label: row for label, row in rows.items() if row["group"] == group}
-        x, y = ([row[key] for row in own.values()] for key in ("milliseconds", "map"))
-        axes.scatter(x, y, label=group, color=f"C{number}", zorder=3)
-        for label, row in own.items():
-            text = label.removeprefix("FSR, ").replace("Euclidean, ", "")
-            place = (row["milliseconds"], row["map"])
-            axes.annotate(text, place, xytext=(5, 3), textcoords="offset points", fontsize=6.5)
+    figure, axes = plt.subplots(figsize=(11, 5.5), layout="constrained")
+    colours = {group: f"C{number}" for number, group in enumerate(dict.fromkeys(r["group"] for r in rows.values()))}
+    for number, (label, row) in enumerate(rows.items(), 1):
+        place = row["milliseconds"], row["map"]
+        axes.scatter(*place, color=colours[row["group"]], s=90, zorder=3, label=f"{number}  {label}", alpha=0.85)
+        axes.annotate(str(number), place, ha="center", va="center", fontsize=6, color="white", zorder=4)
     axes.set(xscale="log", xlabel="milliseconds a query, one at a time", ylabel="mAP")
     axes.grid(alpha=0.3)
-    axes.legend()
-    figure.savefig(measure.RESULTS / f"{name}.png", dpi=130)
+    figure.legend(loc="outside right upper", fontsize=7.5, frameon=False)
+    figure.savefig(measure.RESULTS / f"{name}.png", dpi=110)
 
 
 if __name__ == "__main__":

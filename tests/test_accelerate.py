@@ -113,7 +113,8 @@ def test_recall_is_measured_and_effort_chosen(exact):
         exact.accelerate(first="FASTEST")
     with pytest.raises(InputError, match="recall must be above 0 and at most 1, got 98"):
         exact.accelerate(recall=98)
-    assert exact.accelerate(first="PCA32,IVF20,Flat", second=None, recall=0.8).settings.first.effort > 1
+    assert exact.accelerate(first="IVF20,Flat", second=None, recall=0.95).settings.first.effort > 1
+    assert exact.accelerate(first="PCA32,IVF20,Flat", second=None, recall=0.3).settings.first.recall >= 0.3
 
 
 def test_a_basis_without_a_dense_part_keeps_its_exact_second_search(digits_split, queries):

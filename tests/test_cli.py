@@ -375,7 +375,7 @@ def test_a_fast_index(folder):
     assert "first search" in out
     assert "HNSW16, effort" in out
     code, _, err = run("build", "v.npy", "-o", "x.longwave", "--k", 20, "--fast", "--first", "nonsense", cwd=folder)
-    assert (code, "cannot make a search of the kind" in err) == (1, True)
+    assert (code, "nothing that 64 dimensions can be stored or searched as" in err) == (1, True)
 
 
 def test_evaluate_takes_weights_and_refuses_where(folder):
