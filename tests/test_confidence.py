@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import longwave as lw
 from longwave.confidence import connected_share, reciprocity
 from longwave.errors import InputError
-from longwave.ranking import lean_scores, lean_weights
+from longwave.ranking import Lean, lean_scores, lean_weights
 from longwave.types import Graph, Neighbors
 
 
@@ -62,10 +62,11 @@ def test_untrusted_queries_lean_to_euclidean(index):
 
 def test_the_formula():
     x, s = np.array([[1.0, 1e-4, 0.0, -1e-8]]), np.array([[0.5, 1.0, 0.25, 0.0]])
-    weights = lean_weights(np.array([0.45]))
+    weights = lean_weights(Lean(), np.array([0.45]))
     assert np.allclose(weights, 0.5)
     assert np.allclose(lean_scores(x, s, weights), [[1.25, 0.6, 0.125, -0.01]], atol=1e-6)
-    assert np.allclose(lean_weights(np.array([0.9, 1.0, 0.0])), [0, 0, 1])
+    assert np.allclose(lean_weights(Lean(), np.array([0.9, 1.0, 0.0])), [0, 0, 1])
+    assert np.allclose(lean_weights(Lean(1.5), np.array([0.9, 0.0])), [1.5, 2.5])
 
 
 def test_candidates_lean_like_the_whole_scan(index, digits_split):
@@ -78,8 +79,9 @@ def test_candidates_lean_like_the_whole_scan(index, digits_split):
 
 
 def test_blend_is_a_weight_or_auto(index, digits_split):
-    with pytest.raises(InputError, match="'auto'"):
-        index.search(digits_split[2][0], blend="sometimes")
+    for wrong in ("sometimes", "auto:much", "auto:-1"):
+        with pytest.raises(InputError, match="'auto"):
+            index.search(digits_split[2][0], blend=wrong)
 
 
 def test_all_negative_scores_keep_their_order():

@@ -8,6 +8,7 @@ from longwave import tuning
 from longwave.evaluation import label_judgements, mean_average_precision
 from longwave.neighbors import nearest_others
 from longwave.tuning import Choice, as_good_as_best, calibrated_gamma, stability
+from longwave.types import Neighbors
 from longwave.vectors import normalize
 
 
@@ -75,7 +76,7 @@ def mean_precision(index, split, **options):
 def test_automatic_on_digits(automatic, digits_split):
     plain = mean_precision(automatic, digits_split, solver=lw.Euclidean())
     assert mean_precision(automatic, digits_split) > plain + 15  # 65.8 -> about 87 with the best of a grid
-    assert automatic.settings.search.blend == "auto"
+    assert automatic.settings.search.blend == "auto"  # the graph of digits can be trusted: nothing is added to all
     assert automatic.settings.gamma > 10  # raw pixels lie close together
 
 
@@ -88,6 +89,21 @@ def test_what_was_found_is_saved_and_searched_with(automatic, digits_split, tmp_
     known = automatic.settings.search
     told = automatic.search(query, filter=lw.filters.parse(known.filter), neighbors=known.neighbors, blend="auto")
     assert np.array_equal(told.scores, automatic.search(query).scores)
+
+
+def test_hubs_call_for_euclidean_similarity():
+    """One vector that everybody has as a neighbour and that returns it to few."""
+    ring = np.arange(40)
+    ids = (ring[:, None] + np.array([1, -1, 2, -2, 3, -3, 4, -4, 5, -5, *range(6, 11), *range(-10, -5)])) % 40
+    falling = np.tile(np.linspace(0.9, 0.5, 20, dtype=np.float32), (40, 1))
+    assert tuning.mutual_share(Neighbors(ids, falling)) == 1
+    ids[:, :9] = np.arange(9)
+    hubs = falling.copy()
+    hubs[:9] = 0.99
+    assert tuning.mutual_share(Neighbors(ids, hubs)) < 0.5
+    assert tuning.base_weight(0.5) == 2
+    assert 0 < tuning.base_weight(0.73) < 2
+    assert tuning.base_weight(0.8) == 0
 
 
 @pytest.mark.parametrize("name", ["orl", "text_cisi"])

@@ -665,9 +665,13 @@ def _unpack_structure(known: Structure | None, arrays: Mapping[str, Array], name
 
 def _blend_from(blend: float | str | Blend | None) -> Blend | Lean | None:
     if isinstance(blend, str):
-        if blend != "auto":
-            raise InputError(f"blend must be a weight, a Blend, or 'auto', got '{blend}'")
-        return Lean()
+        name, _, base = blend.partition(":")
+        try:
+            return Lean(float(base or 0)) if name == "auto" else Blend(float(blend))
+        except ValueError as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"blend must be a weight, a Blend, 'auto' or 'auto:W', got '{blend}'") from None
     if isinstance(blend, Blend) or blend is None:
         return blend
     return None if blend == 0 else Blend(weight=blend)
@@ -687,7 +691,8 @@ def _tuned(
     if given is not None:
         given = Neighbors(given.ids[:, : found.k], given.similarities[:, : found.k])
     tolerance = _AUTO_TOLERANCE if len(unit) <= _AUTO_EXACT else None
-    return recipe, given, Defaults(f"lowpass:{found.alpha:g}", found.neighbors, "auto", tolerance)
+    blend = f"auto:{found.base:.3g}" if found.base else "auto"
+    return recipe, given, Defaults(f"lowpass:{found.alpha:g}", found.neighbors, blend, tolerance)
 
 
 def _item_pooling(vectors: Any, items: Items, pooling: str) -> Sparse | None:

@@ -164,7 +164,7 @@ def rank_few(
     found = []
     for q, query in enumerate(asked.summed):
         own = slice(y.indptr[q], y.indptr[q + 1])
-        weight = float(lean_weights(trust[q : q + 1])[0]) if isinstance(blend, Lean) else 0.0
+        weight = float(lean_weights(blend, trust[q : q + 1])[0]) if isinstance(blend, Lean) else 0.0
         near = _nearest_items(online, query, 2 * k) if weight > 0 or isinstance(blend, Blend) else None
         places, scores = _candidates(online, y.indices[own], y.data[own], k, filter, solver, near)
         if not _enough(scores, min(k, len(online.items)), stored=isinstance(solver, Precomputed)):
@@ -223,7 +223,7 @@ def rank_all(
             solution = solver(online.system, sp.csr_array(asked.observed[rows]), filter)
             if isinstance(blend, Lean):
                 assert asked.trust is not None
-                weights = lean_weights(asked.trust[rows])
+                weights = lean_weights(blend, asked.trust[rows])
                 similar = euclidean_scores(summed, online.vectors, online.pooling) if weights.any() else None
                 solution = replace(solution, scores=lean_scores(solution.scores, similar, weights))
             elif blend is not None:

@@ -47,11 +47,19 @@ class Blend:
 
 @dataclass(frozen=True)
 class Lean:
-    """blend="auto": x'_i = (x_i / max x)^{1/4} + w v_iᵀq / max vᵀq, w = [1 − c / 0.9]₊, c the query's confidence.
+    """blend="auto": x'_i = (x_i / max x)^{1/4} + w v_iᵀq / max vᵀq, w = base + [1 − c / 0.9]₊.
 
-    Where the graph can be trusted with the query (c ≥ 0.9) the order is that of x. Else Euclidean similarity is added
-    to all items. x falls over many powers of ten along the ranking and vᵀq by half; the root makes them comparable.
+    c: the query's confidence. base: what the collection as a whole calls for (`tuning.base_weight`), 0 where its graph
+    can be trusted. Where it can be trusted with the query too (c ≥ 0.9) the order is that of x. Else Euclidean
+    similarity is added to all items. x falls over many powers of ten along the ranking and vᵀq by half; the root makes
+    them comparable.
     """
+
+    base: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (self.base >= 0 and np.isfinite(self.base)):
+            raise InputError(f"the weight of blend 'auto:W' must be at least 0 and finite, got {self.base}")
 
 
 @dataclass(frozen=True)
@@ -112,9 +120,9 @@ def blend_scores(
     return np.asarray(scores + blend.weight * scale * similarities)
 
 
-def lean_weights(confidence: Array) -> NDArray[np.float32]:
-    """w = [1 − c / 0.9]₊ of `Lean`. (q,) -> (q,)"""
-    return np.asarray(np.clip(1 - confidence / ENOUGH, 0, 1), dtype=np.float32)
+def lean_weights(lean: Lean, confidence: Array) -> NDArray[np.float32]:
+    """w = base + [1 − c / 0.9]₊ of `Lean`. (q,) -> (q,)"""
+    return np.asarray(lean.base + np.clip(1 - confidence / ENOUGH, 0, 1), dtype=np.float32)
 
 
 def lean_scores(scores: Array, similarities: Array | None, weights: Array) -> Array:

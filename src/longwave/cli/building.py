@@ -316,6 +316,7 @@ def _print_tuning(found: Tuning) -> None:
     out.print(
         f"Suggested ({why}):\n"
         f"build --k {chosen.k} --gamma {chosen.gamma:.3g}, "
-        f"search --filter lowpass:{chosen.alpha:g} --neighbors {chosen.neighbors} --blend auto",
+        f"search --filter lowpass:{chosen.alpha:g} --neighbors {chosen.neighbors} --blend auto"
+        + (f":{chosen.base:.3g}" if chosen.base else ""),
         highlight=False,
     )

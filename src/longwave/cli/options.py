@@ -205,7 +205,7 @@ def solver_from(text: str, *, complement: bool, tolerance: float | None, steps: 
 
 def blend_from(text: str | None, scale: str, everywhere: bool) -> Blend | str | float | None:
     """The blend that --blend asks for: nothing, "auto", or a weight with its scale; 0 for none."""
-    if text is None or text == "auto":
+    if text is None or text.partition(":")[0] == "auto":
         return text
     try:
         weight = float(text)
@@ -234,7 +234,7 @@ def search_options(
     groups = labels_from(query_groups)
     if groups is not None and groups.dtype.kind not in "iu":
         raise InputError(f"{query_groups} must hold whole numbers: the query of each row")
-    if blend in (None, "auto") and (blend_everywhere or blend_scale != "peak"):
+    if (blend is None or blend.startswith("auto")) and (blend_everywhere or blend_scale != "peak"):
         raise InputError("--blend-everywhere and --blend-scale need --blend W")
     # Nothing said, or the basis with a tolerance: the index chooses.
     automatic = complement and steps is None and (solver is None or (solver == "spectral" and tolerance is not None))
