@@ -123,13 +123,17 @@ class Basis:
             out[:, self.n_dense :] = signals @ self.sparse
             return out
         touched = np.unique(signals.indices)
-        near = signals[:, touched]  # (q, t): t vertices touched by any query
+        if signals.shape[0] == 1 and len(touched) == signals.nnz:  # one query: its entries, without looking at columns
+            near = np.asarray(signals.data[np.argsort(signals.indices)])[None, :]
+        else:
+            near = signals[:, touched]  # (q, t): t vertices touched by any query
         for part, columns in self.spans():
             places, present = part.places(touched)
             if present.any():
                 out[:, columns] = near[:, present] @ part.values[places[present]]
         if self.sparse.nnz:
-            out[:, self.n_dense :] = (near @ self.sparse[touched]).toarray()
+            small = near @ self.sparse[touched]
+            out[:, self.n_dense :] = small.toarray() if sp.issparse(small) else small
         return out
 
     def synthesize(self, coefficients: Array) -> Array:
