@@ -59,6 +59,18 @@ def save(name, results):
     print(f"wrote {path.name}")
 
 
+def milliseconds(function, queries):
+    """Median over the queries, one at a time, after a warm-up. function: of one query (1, d)."""
+    for query in queries[:5]:
+        function(query[None, :])
+    times = []
+    for query in queries:
+        start = time.perf_counter()
+        function(query[None, :])
+        times.append(1000 * (time.perf_counter() - start))
+    return float(np.median(times))
+
+
 def peak_mib():
     """The peak of this process's memory (VmHWM; getrusage's is inherited from the parent)."""
     lines = Path("/proc/self/status").read_text().splitlines()

@@ -40,18 +40,6 @@ def collection(n, dimensions, seed=0):
     return vectors, normalize(chosen + noise)
 
 
-def milliseconds(function, queries):
-    """Median over the queries, one at a time, after a warm-up."""
-    for query in queries[:5]:
-        function(query[None, :])
-    times = []
-    for query in queries:
-        start = time.perf_counter()
-        function(query[None, :])
-        times.append(1000 * (time.perf_counter() - start))
-    return float(np.median(times))
-
-
 def overlap(ids, truth):
     return float(np.mean([len(np.intersect1d(a, b)) / len(b) for a, b in zip(ids, truth, strict=True)]))
 
@@ -87,7 +75,7 @@ def main(dimensions=512, n=100_000, rank=1000):
     truth = exact.search(queries, HITS, filter=filter).ids  # the exact spectral ranking
 
     def record(name, function, answer=None):
-        row = rows[name] = {"milliseconds": milliseconds(function, queries)}
+        row = rows[name] = {"milliseconds": measure.milliseconds(function, queries)}
         if answer is not None:
             row["overlap"] = overlap(answer, truth)
         row["times_flat"] = row["milliseconds"] / rows["faiss flat"]["milliseconds"]

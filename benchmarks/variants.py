@@ -24,17 +24,6 @@ HITS, FILTER = 1000, LowPass(0.99)
 READ = ("vectors", "basis", "pooled", "first search", "second search", "rows")
 
 
-def milliseconds(function, queries):
-    for query in queries[:3]:
-        function(query[None, :])
-    times = []
-    for query in queries:
-        start = time.perf_counter()
-        function(query[None, :])
-        times.append(1000 * (time.perf_counter() - start))
-    return float(np.median(times))
-
-
 def main(rank=1000):
     faiss.omp_set_num_threads(2)
     data = shared.oxford()
@@ -57,7 +46,7 @@ def main(rank=1000):
             "map": 100 * mean_average_precision(ids, judgements),
             "milliseconds": 1000 * (time.perf_counter() - start) / len(queries)
             if batch
-            else milliseconds(lambda q: search(q, HITS), queries),
+            else measure.milliseconds(lambda q: search(q, HITS), queries),
             "bytes_per_item": parts / n,
         }
         print(f"{name:44} {rows[name]}", flush=True)
