@@ -2,7 +2,7 @@
 
 Edges of the graph are mutual: each end is among the other's nearest. A query that lies on the manifold is met in the
 same way by its neighbours; one that does not (a short text among long ones, a picture of something else) has neighbours
-to which it is nobody. At k = 20, the share of neighbours that return the favour is 0.75 to 0.97 on seven image and
+to which it is nobody. At k = 20, the share of neighbours that return the favour is 0.75 to 0.97 on eight image and
 sound sets and MED, and 0.36 and 0.50 on Cranfield and CISI, where a blend with Euclidean similarity beats diffusion.
 """
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from longwave.types import Array, Graph, Neighbors, Sparse
 
-#: Neighbours that are asked. Five are too coarse for a single query; beyond ten the answer stays the same.
+#: Neighbours that are asked: five would be too coarse for a single query.
 ASKED = 10
 #: A query of at least this reciprocity is ranked by the graph alone.
 ENOUGH = 0.9

@@ -49,7 +49,7 @@ from longwave.types import Array, Filter, Graph, Hits, Neighbors, Progress, Spar
 from longwave.vectors import check_vectors, unit_queries, unit_vectors
 
 _SOLVER, _SPECTRUM = Spectral(), Chebyshev(rank=1000)  # frozen values: safe as defaults
-# Rows of a part of Ū that are scanned rather than searched: about 2 ms at rank 1,000.
+# Rows of a part of Ū that are scanned rather than searched: 40 MB at rank 1,000.
 _SCANNED = 10_000
 # Sharp weights and a wide filter need more of the spectrum than a basis of usual rank has. Up to so many vectors a
 # tuned index therefore makes up for the rest by a few steps on the graph, which take milliseconds there.
