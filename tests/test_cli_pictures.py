@@ -52,6 +52,21 @@ def test_boxes_several_pictures_and_together(place):
     assert {name.split("-")[0] for name in hits(out)[:2]} == {"moon"}
 
 
+def test_a_small_object_is_found_by_regions_only(tmp_path, views, lite0, sample_pictures):
+    """Tubs on a shelf, 2 % of the picture: one command to an index of each kind, one to the hits."""
+    for kind, options in (("global", ()), ("regional", ("--regions",))):
+        code, _, err = run(
+            *("build", "--images", views, "--encoder", lite0, *options, "-o", kind, "--k", 10, "--rank", 200),
+            cwd=tmp_path,
+        )
+        assert code == 0, err
+        code, out, err = run(
+            *("search", kind, sample_pictures["motorcycle_left"], "--box", "600,120,700,200", "-k", 5), cwd=tmp_path
+        )
+        assert code == 0, err
+        assert any(name.startswith("motorcycle_right") for name in hits(out)) == (kind == "regional")
+
+
 def test_describe_then_build_then_search_with_the_file(place):
     options = ("--encoder", "lite0.onnx", "--size", 256, "--workers", 0)
     code, out, err = run("describe", "photos", "-o", "d.h5", *options, "--save-whitening", "w.npz", cwd=place)
