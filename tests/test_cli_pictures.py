@@ -56,7 +56,7 @@ def test_a_small_object_is_found_by_regions_only(tmp_path, views, lite0, sample_
     """Tubs on a shelf, 2 % of the picture: one command to an index of each kind, one to the hits."""
     for kind, options in (("global", ()), ("regional", ("--regions",))):
         code, _, err = run(
-            *("build", "--images", views, "--encoder", lite0, *options, "-o", kind, "--k", 10, "--rank", 200),
+            *("build", "--images", views, "--encoder", lite0, *options, "-o", kind, "--rank", 200),
             cwd=tmp_path,
         )
         assert code == 0, err
@@ -130,6 +130,8 @@ def test_what_a_user_can_get_wrong(place):
         (("build", "-o", "x"), "either a file of vectors or --images"),
         (("describe", "photos", "-o", "x.npy"), "must be .h5"),
         (("describe", "photos", "-o", "x.h5", "--whiten", "zca"), "--whiten must be"),
+        (("describe", "photos", "-o", "x.h5", "--encoder", "lite0.onnx", "--recentre"), "--whiten FILE.npz"),
+        (("describe", "photos", "-o", "x.h5", "--encoder", "lite0.onnx", "--shrinkage", "-1"), "0 or more, got -1"),
         (("describe", "photos", "-o", "x.h5", "--encoder", "resnet"), ".onnx"),
         (("encoder", "-o", "x.pt"), "must be .onnx"),
         (("search", "i", picture, "--box", "0,0,9000,20"), "does not lie in"),

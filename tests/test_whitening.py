@@ -1,5 +1,7 @@
 """Whitening makes the covariance the identity: of the vectors, or of what differs within pairs."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -22,6 +24,32 @@ def test_pca_makes_the_covariance_the_identity(vectors):
     np.testing.assert_allclose(covariance(white), np.eye(40), atol=1e-3)
     np.testing.assert_allclose(white.mean(axis=0), 0, atol=1e-3)
     np.testing.assert_array_equal(whitening.cut(10)(vectors), white[:, :10])
+
+
+def test_shrinkage_keeps_weak_directions_weak(vectors):
+    usable = vectors[:, vectors.std(axis=0) > 0.01]
+    values = np.linalg.eigvalsh(covariance(usable))[::-1][:30]
+    mean = np.linalg.eigvalsh(covariance(usable)).mean()
+    white = covariance(learn_pca(usable, dimensions=30, shrinkage=5)(usable))
+    np.testing.assert_allclose(np.diag(white), values / (values + 5 * mean), rtol=1e-3)
+    np.testing.assert_allclose(white - np.diag(np.diag(white)), 0, atol=1e-4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # two pairs are too few without it
+        few = learn_supervised(usable, [(0, 1), (2, 3)], dimensions=5, shrinkage=5)
+    assert np.isfinite(few(usable)).all()
+    for bad in (-1, np.nan, np.inf):
+        with pytest.raises(InputError, match="shrinkage must be 0 or more"):
+            learn_pca(usable, dimensions=5, shrinkage=bad)
+
+
+def test_recentred(vectors):
+    whitening = learn_pca(vectors[:500], dimensions=10)
+    moved = vectors[500:] + 0.1
+    again = whitening.recentred(moved)
+    np.testing.assert_allclose(again(moved).mean(axis=0), 0, atol=1e-3)
+    np.testing.assert_array_equal(again.projection, whitening.projection)
+    with pytest.raises(InputError, match="64 dimensions"):
+        whitening.recentred(moved[:, :5])
 
 
 def test_supervised_makes_differences_of_pairs_the_identity(vectors, digits_split):

@@ -82,6 +82,12 @@ def description_options(
     dimensions: Annotated[
         int | None, typer.Option(metavar="D", help="Pictures: kept by the whitening; 512, of regions 128.")
     ] = None,
+    shrinkage: Annotated[
+        float, typer.Option(metavar="S", help="Whitening: S × the mean variance is added; less for many pictures.")
+    ] = descriptors.SHRINKAGE,
+    recentre: Annotated[
+        bool, typer.Option("--recentre", help="--whiten F.npz: with the mean of these pictures instead of its own.")
+    ] = False,
     pairs: Annotated[
         Path | None,
         typer.Option(metavar="F", help="Whiten from pairs that show the same: .csv, two paths in the folder a line."),
@@ -107,6 +113,8 @@ def description_options(
         "whitening": descriptors.read_whitening(whiten) if whiten.endswith(".npz") else None,
         "whiten": whiten != "none",
         "dimensions": dimensions,
+        "shrinkage": shrinkage,
+        "recentre": recentre,
         "pairs": None if pairs is None else _pairs_from(pairs),
         "workers": cores,
     }

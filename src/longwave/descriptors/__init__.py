@@ -1,6 +1,6 @@
 """From pictures to vectors: encoders, R-MAC regions, whitening, reduction (extras `images` and `torch`)."""
 
-from longwave.descriptors.describe import Description, describe_folder, describe_queries
+from longwave.descriptors.describe import SHRINKAGE, Description, describe_folder, describe_queries
 from longwave.descriptors.encoders import (
     Encoder,
     OnnxEncoder,
@@ -19,7 +19,7 @@ from longwave.descriptors.sheet import Cell, draw_sheet
 from longwave.descriptors.whitening import Whitening, learn_pca, learn_supervised, read_whitening, write_whitening
 
 __all__ = [
-    "describe_folder", "describe_queries", "Description", "Recipe",
+    "describe_folder", "describe_queries", "Description", "Recipe", "SHRINKAGE",
     "Encoder", "OnnxEncoder", "TorchEncoder", "default_encoder", "open_encoder", "to_onnx", "write_onnx",
     "grid", "pooled_regions", "Whitening", "learn_pca", "learn_supervised", "read_whitening", "write_whitening",
     "reduce_regions",
