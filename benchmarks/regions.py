@@ -2,8 +2,9 @@
 
     python -m benchmarks.regions WORKDIR [RANK]            default: 1,000
 
-What k, rank, α, the observation y and the pooling do, beside R-match and the global manifold, with the regions as they
-are and reduced to five per photograph. Neighbour lists (k = 200) and reduced regions are kept in WORKDIR.
+First one table: R-match, the global manifold, five regions a photograph, all regions. Then what k, γ, rank, α, the
+observation y and the pooling do, by the exact solution (relative error 1e-3), so without the effect of the rank.
+Neighbour lists (k = 200), reduced regions and bases are kept in WORKDIR; the same call goes on after an interruption.
 """
 
 import json
@@ -19,20 +20,32 @@ from longwave import Chebyshev, Euclidean, Index, LowPass
 from longwave.descriptors import reduce_regions
 from longwave.evaluation import Judgement, mean_average_precision
 from longwave.neighbors import nearest_others
-from longwave.observation import Queries
 from longwave.pooling import pooling_matrix
 from longwave.rmatch import rmatch_scores
-from longwave.solvers import Spectral
 from longwave.vectors import normalize, top_k
 
 OXFORD = Path(__file__).parents[2] / "shared/data/oxford5k"
-# neighbors, cut, region_sum: the paper's y, the library's default, and sums of products as in the published scripts
-OBSERVATIONS = {
-    "200 each, 50 kept": (200, 50, "similarities"),
-    "10 each": (10, None, "similarities"),
-    "200 each, 50 kept, products": (200, 50, "products"),
-    "10 each, products": (10, None, "products"),
-}
+# y: neighbours of each region, entries kept, how the regions of a query are summed
+PAPER, USUAL = (200, 50, "similarities"), (10, None, "similarities")
+PRODUCTS, PAPER_PRODUCTS = (10, None, "products"), (200, 50, "products")
+# k, γ -> observations and α of the exact solution
+EXACT = {
+    (50, 3.0): [
+        (PAPER, (0.99, 0.9)), (USUAL, (0.99, 0.97, 0.9)), (PRODUCTS, (0.99, 0.97)), (PAPER_PRODUCTS, (0.99, 0.97)),
+        ((5, None, "similarities"), (0.99,)), ((50, None, "similarities"), (0.99, 0.9)),
+        ((50, 50, "similarities"), (0.99, 0.9)), ((50, 20, "similarities"), (0.99,)),
+        ((200, 20, "products"), (0.99,)), ((200, 100, "products"), (0.99,)),
+    ],
+    (50, 6.0): [(USUAL, (0.99,)), (PRODUCTS, (0.99,)), (PAPER_PRODUCTS, (0.99,))],
+    (30, 3.0): [(USUAL, (0.99,)), (PRODUCTS, (0.99,)), (PAPER_PRODUCTS, (0.99,))],
+    (100, 3.0): [(USUAL, (0.99, 0.97)), (PRODUCTS, (0.99, 0.97)), (PAPER_PRODUCTS, (0.99, 0.97))],
+    (200, 3.0): [
+        (PAPER, (0.99, 0.9)), (USUAL, (0.99, 0.9)), (PRODUCTS, (0.99, 0.9)), (PAPER_PRODUCTS, (0.99, 0.9)),
+        ((50, None, "similarities"), (0.9,)), ((200, None, "similarities"), (0.9,)),
+    ],
+}  # fmt: skip
+# Those whose basis is judged too; the others have a small one that only helps the exact solution.
+JUDGED = {(50, 3.0), (50, 6.0), (200, 3.0)}
 
 
 def load():
@@ -45,7 +58,7 @@ def load():
 
 
 def kept(path, make):
-    """Arrays of a file, made if it is not there."""
+    """Arrays of a file and the seconds they took, made if it is not there."""
     if not path.exists():
         start = time.perf_counter()
         arrays = make()
@@ -54,20 +67,21 @@ def kept(path, make):
         return {name: found[name] for name in found.files}
 
 
-def lists_of(path, vectors):
-    def make():
-        found = nearest_others(vectors, k=200)
-        return {"ids": found.ids.astype(np.int32), "similarities": found.similarities}
-
-    return kept(path, make)
+def lists_of(vectors):
+    found = nearest_others(vectors, k=200)
+    return {"ids": found.ids.astype(np.int32), "similarities": found.similarities}
 
 
-def reduced(path, vectors, image_of):
-    def make():
-        fewer, owner = reduce_regions(vectors, image_of, count=5)
-        return {"vectors": fewer, "image_of": owner}
+def five_of(vectors, image_of):
+    fewer, owner = reduce_regions(vectors, image_of, count=5)
+    return {"vectors": fewer, "image_of": owner}
 
-    return kept(path, make)
+
+def summed(vectors, owner):
+    """The global descriptors: sums of the regions."""
+    total = np.zeros((int(owner.max()) + 1, vectors.shape[1]), dtype=np.float32)
+    np.add.at(total, owner, vectors)
+    return total
 
 
 def at_rank(index, rank, alpha):
@@ -76,95 +90,104 @@ def at_rank(index, rank, alpha):
     return lambda eigenvalues: np.where(eigenvalues >= least, LowPass(alpha)(eigenvalues), 1 - alpha)
 
 
-def online(index, queries, query_of, observation, repeats=5):
-    """Median milliseconds a query, one at a time, from y to the scores of all photographs."""
-    neighbors, cut, region_sum = OBSERVATIONS[observation]
-    asked = Queries.make(queries, dimension=index.dimension, groups=query_of)
-    y = index.observe(asked, neighbors=neighbors, cut=cut, region_sum=region_sum)
-    solver, times = Spectral(), []
-    for _ in range(repeats):
-        for q in range(y.shape[0]):
-            row = y[[q]]
-            start = time.perf_counter()
-            solver(index.system, row, LowPass(0.99))
-            times.append(1000 * (time.perf_counter() - start))
-    return float(np.median(times))
+class Table:
+    """Rows of results, each printed and saved as it comes."""
+
+    def __init__(self, judgements, rank):
+        self.judgements, self.rank, self.rows = judgements, rank, []
+
+    def add(self, name, **figures):
+        self.rows.append({"name": name, **figures})
+        print(json.dumps(self.rows[-1]), flush=True)
+        facts = {"rank": self.rank, "rows": self.rows, "peak_gib": measure.peak_mib() / 1024}
+        measure.save("regions-oxford", facts)
+
+    def judge(self, name, index, asked, *, y=USUAL, alpha=0.99, filter=None, groups=None, tolerance=None, **facts):
+        neighbors, cut, region_sum = y
+        hits = index.search(
+            asked, len(index), query_groups=groups, filter=filter or LowPass(alpha), neighbors=neighbors, cut=cut,
+            region_sum=region_sum, tolerance=tolerance,
+        )  # fmt: skip
+        value = round(100 * mean_average_precision(hits.ids, self.judgements), 2)
+        self.add(name, y=y, alpha=alpha, mAP=value, **facts)
+        return hits
+
+
+def blended(hits, rmatch, judgements, weight):
+    """mAP of the manifold's scores plus R-match's, both divided by their maximum."""
+    scores = np.zeros_like(rmatch)
+    np.put_along_axis(scores, hits.ids, hits.scores, axis=1)
+    both = scores / scores.max(axis=1, keepdims=True) + weight * rmatch / rmatch.max(axis=1, keepdims=True)
+    return round(100 * mean_average_precision(top_k(both, both.shape[1])[0], judgements), 2)
 
 
 def main(workdir, rank=1000):
     folder = Path(workdir)
     folder.mkdir(exist_ok=True)
     vectors, image_of, queries, query_of, judgements = load()
-    n_images = int(image_of.max()) + 1
-    rows = []
-
-    def add(name, **figures):
-        rows.append({"name": name, **figures})
-        print(json.dumps(rows[-1]), flush=True)
-        measure.save("regions-oxford", {"rank": rank, "rows": rows, "peak_gib": measure.peak_mib() / 1024})
-
-    def judge(index, name, observations, alphas, query_vectors, groups, **more):
-        for observation in observations:
-            neighbors, cut, region_sum = OBSERVATIONS[observation]
-            for alpha in alphas:
-                hits = index.search(
-                    query_vectors, len(index), query_groups=groups, filter=alpha if callable(alpha) else LowPass(alpha),
-                    neighbors=neighbors, cut=cut, region_sum=region_sum,
-                )  # fmt: skip
-                value = 100 * mean_average_precision(hits.ids, judgements)
-                add(
-                    name, observation=observation, alpha=0.99 if callable(alpha) else alpha, mAP=round(value, 2), **more
-                )
+    table = Table(judgements, rank)
 
     start = time.perf_counter()
-    scores = rmatch_scores(queries, query_of, vectors, image_of)
+    rmatch = rmatch_scores(queries, query_of, vectors, image_of)
     seconds = time.perf_counter() - start
-    best, _ = top_k(scores, n_images)
-    add("R-match", mAP=round(100 * mean_average_precision(best, judgements), 2), ms=1000 * seconds / len(judgements))
+    value = 100 * mean_average_precision(top_k(rmatch, rmatch.shape[1])[0], judgements)
+    table.add("R-match", mAP=round(value, 2), ms=1000 * seconds / len(judgements))
 
-    summed = np.zeros((n_images, vectors.shape[1]), dtype=np.float32)
-    np.add.at(summed, image_of, vectors)
-    asked = np.zeros((len(judgements), vectors.shape[1]), dtype=np.float32)
-    np.add.at(asked, query_of, queries)
+    asked = summed(queries, query_of)
     start = time.perf_counter()
-    whole = Index.build(summed, spectrum=Chebyshev(rank))
-    seconds = time.perf_counter() - start
-    hits = whole.search(asked, n_images, solver=Euclidean())
-    add("global, Euclidean", mAP=round(100 * mean_average_precision(hits.ids, judgements), 2))
-    judge(whole, "global manifold", ["10 each"], (0.99, 0.9), asked, None, k=50, seconds=seconds)
-    numbers = np.arange(len(asked))
-    add("global manifold, online", ms=online(whole, asked, numbers, "10 each"), memory=whole.memory())
+    whole = Index.build(summed(vectors, image_of), spectrum=Chebyshev(rank))
+    facts = {"k": 50, "rank": rank, "seconds": time.perf_counter() - start, "memory": whole.memory()}
+    hits = whole.search(asked, len(whole), solver=Euclidean())
+    table.add("global, Euclidean", mAP=round(100 * mean_average_precision(hits.ids, judgements), 2))
+    for alpha in (0.99, 0.9):
+        table.judge("global manifold", whole, asked, alpha=alpha, **facts)
+    del whole
 
-    five = reduced(folder / "reduced.npz", vectors, image_of)
+    five = kept(folder / "reduced.npz", lambda: five_of(vectors, image_of))
     start = time.perf_counter()
     small = Index.build(five["vectors"], groups=five["image_of"], k=50, spectrum=Chebyshev(rank))
-    seconds = time.perf_counter() - start
-    facts = {"k": 50, "vertices": len(five["vectors"]), "seconds": seconds, "reduce_seconds": float(five["seconds"])}
-    judge(small, "regional manifold, 5 a picture", OBSERVATIONS, (0.99, 0.9), queries, query_of, **facts)
+    facts = {"k": 50, "rank": rank, "seconds": time.perf_counter() - start, "memory": small.memory()}
+    facts |= {"vertices": len(five["vectors"]), "reduce_seconds": float(five["seconds"])}
+    for y in (PAPER, USUAL, PAPER_PRODUCTS, PRODUCTS):
+        for alpha in (0.99, 0.9):
+            table.judge("5 a picture", small, queries, groups=query_of, y=y, alpha=alpha, **facts)
     fewer, owner = reduce_regions(queries, query_of, count=5)
-    judge(small, "the same, queries reduced too", ["10 each", "10 each, products"], (0.99,), fewer, owner, k=50)
-    add("regional manifold, 5 a picture, online", ms=online(small, queries, query_of, "10 each"), memory=small.memory())
+    for y in (USUAL, PRODUCTS):
+        table.judge("5 a picture, queries reduced too", small, fewer, groups=owner, y=y, k=50, rank=rank)
     del small
 
-    summing = pooling_matrix(vectors, image_of, pooling="sum")
-    lists = lists_of(folder / "lists.npz", vectors)
-    for k in (50, 200):
+    lists = kept(folder / "lists.npz", lambda: lists_of(vectors))
+    sums = pooling_matrix(vectors, image_of, pooling="sum")
+    for (k, gamma), settings in EXACT.items():
+        judged = (k, gamma) in JUDGED
         pair = lists["ids"][:, :k].astype(np.int64), np.ascontiguousarray(lists["similarities"][:, :k])
         start = time.perf_counter()
-        index = Index.build(vectors, groups=image_of, lists=pair, spectrum=Chebyshev(rank), workdir=folder / f"k{k}")
-        seconds = time.perf_counter() - start
-        facts = {"k": k, "vertices": len(vectors), "seconds": seconds, "lists_seconds": float(lists.get("seconds", 0))}
-        judge(index, "regional manifold", OBSERVATIONS, (0.99, 0.9), queries, query_of, rank=rank, **facts)
-        for observation in ("10 each", "200 each, 50 kept"):
-            add("regional manifold, online", k=k, observation=observation, memory=index.memory(),
-                ms=online(index, queries, query_of, observation))  # fmt: skip
-        for lower in (100, 250, 500):
-            if lower < rank:
+        index = Index.build(
+            vectors, groups=image_of, lists=pair, gamma=gamma, spectrum=Chebyshev(rank if judged else 250),
+            workdir=folder / f"k{k}-gamma{gamma:g}",
+        )  # fmt: skip
+        facts = {"k": k, "gamma": gamma, "vertices": len(vectors), "seconds": time.perf_counter() - start}
+        facts |= {"lists_seconds": float(lists["seconds"]), "memory": index.memory()}
+        plain = replace(index, pooling=sums, pooled=None)._with_pooled()
+        common = {"groups": query_of, "k": k, "gamma": gamma}
+        if judged:
+            for y in (PAPER, USUAL, PAPER_PRODUCTS, PRODUCTS):
+                for alpha in (0.99, 0.9):
+                    hits = table.judge(
+                        "regional", index, queries, groups=query_of, y=y, alpha=alpha, rank=rank, **facts
+                    )
+                    if alpha == 0.99:
+                        mixed = {weight: blended(hits, rmatch, judgements, weight) for weight in (0.3, 1.0)}
+                        table.add("regional and R-match", y=y, alpha=alpha, k=k, gamma=gamma, mAP_of_weight=mixed)
+            for lower in (100, 250, 500):
                 h = at_rank(index, lower, 0.99)
-                judge(index, "regional manifold", ["10 each"], (h,), queries, query_of, k=k, rank=lower)
-        plain = replace(index, pooling=summing, pooled=None)._with_pooled()
-        judge(plain, "regional manifold, sum", ["10 each"], (0.99, 0.9), queries, query_of, k=k, rank=rank)
-        add("global manifold, online again", k=k, ms=online(whole, asked, numbers, "10 each"))
+                table.judge("regional", index, queries, filter=h, rank=lower, **common)
+            for alpha in (0.99, 0.9):
+                table.judge("regional, sum-pooling", plain, queries, alpha=alpha, rank=rank, **common)
+        for y, alphas in settings:
+            for alpha in alphas:
+                table.judge("exact", index, queries, y=y, alpha=alpha, tolerance=1e-3, **common)
+        table.judge("exact, sum-pooling", plain, queries, y=PRODUCTS, tolerance=1e-3, **common)
 
 
 if __name__ == "__main__":
