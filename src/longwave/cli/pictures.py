@@ -215,12 +215,12 @@ def write_sheet(sheet: Path, asked: Asked, hits: Hits, index: Index) -> None:
     rows = []
     for number, (scores, ids) in enumerate(zip(*hits, strict=True)):
         shown = asked.shown if one_query else asked.shown[number : number + 1]
-        cells = [descriptors.Cell(path, "query", box) for path, box in shown]
+        cells = [descriptors.Cell(path, "query", box, framed=True) for path, box in shown]
         rows.append(cells + [descriptors.Cell(folder / i, f"{s:.3g}") for i, s in zip(ids, scores, strict=True)])
     gone = descriptors.draw_sheet(rows, sheet)
     if gone:
         warnings.warn(f"{len(gone)} pictures cannot be read any more; the first: {gone[0]}", DataWarning, stacklevel=2)
-    print(f"{sheet}: {len(rows)} queries")
+    err.print(f"wrote {sheet}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _described(pictures: list[Path], boxes: Sequence[Box | None], index: Index, encoder: str | None) -> Asked:
