@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeAlias
@@ -18,14 +18,16 @@ from longwave.errors import FileError, InputError, LongwaveError, MissingExtraEr
 Box: TypeAlias = tuple[float, float, float, float]
 
 SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".bmp", ".gif", ".jp2", ".ppm", ".pgm"})
-# Pixels that are decoded: 2^28 take 1 GB as Pillow holds them. A JPEG is decoded at an eighth where that is enough.
+# Pixels that are decoded: 2^28 take 1 GB as Pillow holds them, 2 GB where some are transparent. A JPEG is decoded at an
+# eighth where that is enough.
 MAX_PIXELS = 1 << 28
+# Formats that decode at a part of their size.
+_DRAFTED = ("JPEG", "MPO")
 # Below this there is nothing to see; encoders of stride 32 need the other.
 _LEAST_SIDE, _LEAST_ENCODED = 8, 32
 # A box is encoded at the scale of the whole picture, but not so small that nothing is left of it.
 _LEAST_BOX = 128
 _ORIENTATION = 0x0112
-# Image.MAX_IMAGE_PIXELS is one for all threads; it is lifted while a header is read.
 _OPENING = Lock()
 
 
@@ -53,39 +55,36 @@ def open_picture(path: str | Path, *, size: int, box: Box | None = None) -> NDAr
     """A picture, or a box of it, as (height, width, 3): upright, RGB, its longest side at most `size`.
 
     A box is in pixels of the upright picture and is brought to the scale of the whole. Transparent pixels become white;
-    of an animation the first frame is taken; what is smaller than 32 pixels is enlarged to that. Decodes at most 2^28
-    pixels, so about 1 GB; a JPEG at the smallest of 1, 1/2, 1/4, 1/8 that is enough.
+    of an animation the first frame is taken; sides below 32 pixels are enlarged to that. Decodes at most 2^28 pixels,
+    so 1 to 2 GB; a JPEG at the smallest of 1, 1/2, 1/4, 1/8 that is enough.
     """
     try:
-        from PIL import Image, ImageOps
+        from PIL import Image
     except ImportError as error:
         raise MissingExtraError("opening pictures", "images") from error
     try:
         with _opened(path) as image:
-            turned = image.getexif().get(_ORIENTATION, 1)
+            if image.format not in _DRAFTED:
+                _check_pixels(image.size, path)  # before the orientation is asked for: PNG decodes for that
+            turned = _orientation(image)
             upright = image.size[::-1] if turned in (5, 6, 7, 8) else image.size
             part = _checked_box(box, upright, path)
             target = _target_size(upright, part, size)
             factor = max(t / s for t, s in zip(target, _extent(part), strict=True))
             image.draft(None, tuple(max(1, round(2 * factor * side)) for side in image.size))
-            if image.size[0] * image.size[1] > MAX_PIXELS:
-                raise FileError(
-                    f"{path} has {image.size[0] * image.size[1] / 1e6:,.0f} megapixels; at most "
-                    f"{MAX_PIXELS / 1e6:,.0f} are decoded: make it smaller, or write it as JPEG"
-                )
+            _check_pixels(image.size, path)
             relative = tuple(value / side for value, side in zip(part, (*upright, *upright), strict=True))
             stored = _stored_box(relative, turned)
             area = tuple(value * side for value, side in zip(stored, (*image.size, *image.size), strict=True))
             shape = target[::-1] if turned in (5, 6, 7, 8) else target
             small = _plain(image).resize(shape, Image.Resampling.BICUBIC, box=area, reducing_gap=3.0)
-            small.info.pop("icc_profile", None)
-            small.getexif()[_ORIENTATION] = turned
-            return np.array(_flat(ImageOps.exif_transpose(small)))
+            way = _UPRIGHT.get(turned)
+            return np.array(_flat(small if way is None else small.transpose(Image.Transpose[way])))
     except LongwaveError:
         raise
     except MemoryError as error:
         raise FileError(f"{path} does not fit into memory") from error
-    except (OSError, ValueError, SyntaxError, EOFError, OverflowError, ArithmeticError) as error:
+    except Exception as error:  # damaged files raise whatever the decoder stumbles over: there is no common root
         reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
         raise FileError(f"{path} is not a picture that can be read ({reason}); write it again, or remove it") from error
 
@@ -104,15 +103,42 @@ def _opened(path: str | Path) -> Iterator[Any]:
     """The picture with its header read, whatever its size; nothing is decoded yet."""
     from PIL import Image
 
+    with _of_any_size():
+        image = Image.open(path)
+    with image:
+        yield image
+
+
+@contextmanager
+def _of_any_size() -> Iterator[None]:
+    """Lift Pillow's own limit, which is one for all threads; ours is `MAX_PIXELS`."""
+    from PIL import Image
+
     with _OPENING, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of damaged metadata
         allowed, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
         try:
-            image = Image.open(path)
+            yield
         finally:
             Image.MAX_IMAGE_PIXELS = allowed
-    with image:
-        yield image
+
+
+def _check_pixels(size: tuple[int, int], path: str | Path) -> None:
+    if size[0] * size[1] > MAX_PIXELS:
+        raise FileError(
+            f"{path} has {size[0] * size[1] / 1e6:,.0f} megapixels; at most {MAX_PIXELS / 1e6:,.0f} are decoded: "
+            "make it smaller, or write it as JPEG"
+        )
+
+
+def _orientation(image: Any) -> int:
+    """EXIF's Orientation; 1, upright, where there is none or it cannot be read."""
+    try:
+        return int(image.getexif().get(_ORIENTATION, 1))
+    except OSError:
+        raise  # the pixels themselves
+    except Exception:
+        return 1
 
 
 def _checked_box(box: Box | None, size: tuple[int, int], path: str | Path) -> Box:
@@ -144,7 +170,8 @@ def _target_size(upright: tuple[int, int], part: Box, size: int) -> tuple[int, i
     """Width and height at which the part is encoded."""
     extent = _extent(part)
     scale = min(1.0, max(size / max(upright), min(size, _LEAST_BOX) / max(extent)))
-    scale *= max(1.0, _LEAST_ENCODED / max(1.0, scale * min(extent)))
+    enlarged = scale * max(1.0, _LEAST_ENCODED / max(1.0, scale * min(extent)))
+    scale = min(enlarged, max(scale, size / max(extent)))  # a narrow strip is widened, not lengthened
     return max(_LEAST_ENCODED, round(scale * extent[0])), max(_LEAST_ENCODED, round(scale * extent[1]))
 
 
@@ -155,6 +182,17 @@ def _stored_box(box: tuple[float, ...], orientation: int) -> tuple[float, ...]:
     (u0, v0), (u1, v1) = moved
     return min(u0, u1), min(v0, v1), max(u0, u1), max(v0, v1)
 
+
+#: How a picture is turned upright, by the value of EXIF's Orientation.
+_UPRIGHT = {
+    2: "FLIP_LEFT_RIGHT",
+    3: "ROTATE_180",
+    4: "FLIP_TOP_BOTTOM",
+    5: "TRANSPOSE",
+    6: "ROTATE_270",
+    7: "TRANSVERSE",
+    8: "ROTATE_90",
+}
 
 #: Where a point of the upright picture is in the file, for each value of EXIF's Orientation.
 _STORED: dict[int, Any] = {
@@ -173,17 +211,21 @@ def _plain(image: Any) -> Any:
     """A mode that can be resized smoothly: L, LA, RGB, RGBA, CMYK, …; 16-bit and float values become 8-bit."""
     from PIL import Image
 
+    with _of_any_size() if image.size[0] * image.size[1] > (Image.MAX_IMAGE_PIXELS or MAX_PIXELS) else nullcontext():
+        image.load()
     if image.mode in ("P", "PA", "1"):
         return image.convert("RGBA" if "transparency" in image.info or image.mode == "PA" else "RGB")
     if not image.mode.startswith(("I", "F")):
-        image.load()
         return image
     values = np.asarray(image)
-    low, high = (0.0, 65535.0) if image.mode.startswith("I") and values.max() > 255 else (0.0, 255.0)
-    if image.mode == "F" or values.max() > 65535:  # no common range: from black to white as they are
-        low, high = float(np.nanmin(values)), float(np.nanmax(values))
-    span = max(high - low, 1e-12)
-    return Image.fromarray(np.clip((values - np.float32(low)) * np.float32(255 / span), 0, 255).astype(np.uint8))
+    if image.mode.startswith("I") and values.min() >= 0 and values.max() < 1 << 16:
+        bits = next(b for b in (8, 10, 12, 14, 16) if values.max() < 1 << b)  # what cameras and scanners have
+        return Image.fromarray((values >> (bits - 8)).astype(np.uint8))
+    # No common range: from the least value to the largest.
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    scaled = (values - np.float32(low)) * np.float32(255 / max(high - low, 1e-12))
+    return Image.fromarray(np.nan_to_num(np.clip(scaled, 0, 255)).astype(np.uint8))
 
 
 def _flat(image: Any) -> Any:
