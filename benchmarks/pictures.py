@@ -152,7 +152,7 @@ def shrinking(oxford, add):
                 kept = min(dimensions, int(taught.sum()) // 8)
                 whitening = learn_pca(oxford.raw[taught], dimensions=kept, shrinkage=shrinkage)
                 figures = oxford.judge(
-                    *oxford.whitened(kind, whitening), rank=RANK["global"], gammas=(3.0,), alphas=(0.99, 0.97)
+                    *oxford.whitened(kind, whitening), rank=RANK[kind], gammas=(3.0,), alphas=(0.99, 0.97)
                 )
                 add("shrinkage", kind=kind, pictures=count, dimensions=kept, shrinkage=shrinkage, **figures)
     place = {item: i for i, item in enumerate(oxford.ids)}
@@ -213,7 +213,15 @@ class Noisy:
 
     encoder: Encoder
     strength: float
-    name, weights, mean, std = "noisy", "", 0.0, 1.0
+    mean, std = 0.0, 1.0
+
+    @property
+    def name(self):
+        return f"noisy-{self.strength:g}"
+
+    @property
+    def weights(self):
+        return f"{self.encoder.weights} {self.name}"
 
     def __call__(self, pictures):
         return self.encoder(np.stack([noisy(picture, self.strength) for picture in pictures]))

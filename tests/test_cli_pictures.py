@@ -1,6 +1,7 @@
 """Pictures on the command line: one command to an index, one to hits; and what a user can get wrong."""
 
 import json
+import os
 import shutil
 
 import numpy as np
@@ -23,7 +24,7 @@ def place(tmp_path_factory, views, lite0):
     code, out, err = run("build", "--images", "photos", *options, "-o", "i", "--k", 5, "--rank", 20, cwd=folder)
     assert code == 0, err
     assert "24 items" in out
-    assert "left out: truncated.jpg" in err
+    assert "left out: truncated.jpg is not a picture that can be read" in err
     assert not (folder / "i.work").exists()
     return folder
 
@@ -74,6 +75,9 @@ def test_describe_then_build_then_search_with_the_file(place):
     assert "24 pictures" in out
     code, _, err = run("build", "d.h5", "-o", "j", "--k", 5, "--rank", 20, cwd=place)
     assert code == 0, err
+    code, _, err = run("build", "d.h5", "-o", "k", "--regions", "--rank", 20, cwd=place)
+    assert code == 1
+    assert "d.h5 is described already" in err
     code, out, err = run("search", "i", "d.h5", "-k", 1, cwd=place)  # the same recipe
     assert code == 0, err
     run("describe", "photos", "-o", "r.h5", *options, "--regions", "--reduce", 3, "--whiten", "w.npz", cwd=place)
@@ -100,6 +104,62 @@ def test_evaluate_by_pictures(place):
     assert "'gone'" in err
 
 
+def test_boxes_and_names_in_the_truth(place):
+    for entry, words in (
+        ({"image": "china-whole", "box": [1, 2, 3]}, "four numbers [x0, y0, x1, y1]"),
+        ({"image": "china-whole", "box": ["a", 0, 9, 9]}, "four numbers [x0, y0, x1, y1]"),
+        ({"image": "china-whole", "box": 5}, "query 0 has the box 5"),
+    ):
+        (place / "b.json").write_text(json.dumps({"queries": [{**entry, "positive": ["china-crop"]}]}))
+        code, _, err = run("evaluate", "i", "photos", "--truth", "b.json", cwd=place)
+        assert code == 1
+        assert words in err
+        assert "Traceback" not in err
+    entry = {"image": "china-whole", "box": "0,0,60,60", "positive": ["china-crop", "china-half.jpg"]}
+    (place / "b.json").write_text(json.dumps({"queries": [entry]}))
+    code, out, err = run("evaluate", "i", "photos", "--truth", "b.json", "--per-query", cwd=place)
+    assert code == 0, err
+    assert "china-whole.jpg: " in out
+
+
+def test_a_name_that_may_be_two():
+    from longwave.cli.truth import Names
+    from longwave.errors import InputError
+
+    names = Names(["x/a.jpg", "y/a.jpg", "y/b.png"])
+    assert names.find("b") == names.find("y/b") == names.find("b.png") == "y/b.png"
+    assert names.find("x/a") == "x/a.jpg"
+    assert names.find("c") is None
+    with pytest.raises(InputError, match=r"may be 'x/a\.jpg' or 'y/a\.jpg'"):
+        names.find("a")
+
+
+def test_a_folder_of_queries_with_a_bad_one(place, tmp_path):
+    shutil.copy(place / "photos" / "moon-crop.jpg", tmp_path / "moon.jpg")
+    shutil.copy(place / "photos" / "coins-crop.jpg", os.fsencode(tmp_path) + b"/m\xfcnze.jpg")  # not UTF-8
+    (tmp_path / "bad.jpg").write_bytes(b"nothing")
+    code, _, err = run("search", "i", tmp_path, "-k", 2, "-o", "h.csv", cwd=place)
+    assert code == 0, err
+    assert "1 of 3 pictures are left out" in err
+    lines = (place / "h.csv").read_bytes().decode("utf-8", "surrogateescape").splitlines()
+    assert [line.split(",")[0].rpartition("/")[2] for line in lines[1::2]] == ["moon.jpg", "m\udcfcnze.jpg"]
+    code, _, err = run("search", "i", "elsewhere.avifx", cwd=place)
+    assert code == 1
+    assert "neither a picture" in err
+
+
+def test_what_is_there_already_is_kept(place, tmp_path):
+    np.save(tmp_path / "v.npy", np.abs(np.random.default_rng(0).normal(size=(40, 5))))
+    code, _, err = run("build", "v.npy", "-o", "v", "--workdir", "v.work", "--k", 5, "--rank", 5, cwd=tmp_path)
+    assert code == 0, err
+    assert (tmp_path / "v.work" / "key.json").exists()
+    (tmp_path / "there.h5").write_bytes(b"mine")
+    code, _, err = run("describe", place / "photos", "-o", "there.h5", cwd=tmp_path)
+    assert code == 1
+    assert "--force" in err
+    assert (tmp_path / "there.h5").read_bytes() == b"mine"
+
+
 def test_a_picture_deleted_after_the_build(place, tmp_path):
     gone = place / "photos" / "flower-turned.jpg"
     kept = gone.read_bytes()
@@ -112,7 +172,7 @@ def test_a_picture_deleted_after_the_build(place, tmp_path):
         assert "1 pictures cannot be read any more" in err
         code, _, err = run("search", "i", "photos/flower-turned.jpg", cwd=place)
         assert code == 1
-        assert "No such file" in err
+        assert "no such file" in err
     finally:
         gone.write_bytes(kept)
 
@@ -129,6 +189,10 @@ def test_what_a_user_can_get_wrong(place):
         (("build", "--images", "broken", "--encoder", "lite0.onnx", "-o", "x"), "none of the 1 pictures"),
         (("build", "-o", "x"), "either a file of vectors or --images"),
         (("describe", "photos", "-o", "x.npy"), "must be .h5"),
+        (("describe", "photos", "-o", "x.h5", "--whiten", "none", "--save-whitening", "w2.npz"), "nothing to save"),
+        (("describe", "photos", "-o", "x.h5", "--save-whitening", "none/w.npz"), "not a folder"),
+        (("search", "i", "gone.jpg"), "no such file: gone.jpg"),
+        (("search", "i", picture, "--encoder", "gone.onnx"), "no such file: gone.onnx"),
         (("describe", "photos", "-o", "x.h5", "--whiten", "zca"), "--whiten must be"),
         (("describe", "photos", "-o", "x.h5", "--encoder", "lite0.onnx", "--recentre"), "--whiten FILE.npz"),
         (("describe", "photos", "-o", "x.h5", "--encoder", "lite0.onnx", "--shrinkage", "-1"), "0 or more, got -1"),

@@ -1,10 +1,12 @@
 """Encoders: the default, user models in ONNX, user modules in torch."""
 
+import json
+
 import numpy as np
 import pytest
 
-from longwave.descriptors import OnnxEncoder, TorchEncoder, default_encoder, open_encoder, write_onnx
-from longwave.errors import FileError, InputError
+from longwave.descriptors import OnnxEncoder, Recipe, TorchEncoder, default_encoder, open_encoder, write_onnx
+from longwave.errors import DataWarning, FileError, InputError
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +77,43 @@ def test_user_models(tmp_path, pictures):
     copy = helper.make_node("Identity", ["x"], ["y"])
     last = model(tmp_path / "last.onnx", [copy], ["b", "h", "w", 3])  # channels last
     np.testing.assert_array_equal(OnnxEncoder.open(last, mean=0.0, std=1.0)(pictures), pictures.transpose(0, 3, 1, 2))
+
+
+def test_scales_are_kept_exactly_and_checked(tmp_path, pictures):
+    import torch
+
+    std = tuple(s * 255 for s in (0.229, 0.224, 0.225))  # 57.120000000000005
+    encoder = TorchEncoder(torch.nn.Conv2d(3, 4, 8, stride=8), "mine", mean=[1.0, 2.0, 3.0], std=std)
+    write_onnx(encoder, tmp_path / "mine.onnx")
+    opened = OnnxEncoder.open(tmp_path / "mine.onnx")
+    assert opened.std == std
+    Recipe.of(encoder).check_same(Recipe.of(opened))
+    Recipe.from_facts(json.loads(json.dumps(Recipe.of(encoder).facts()))).check_same(Recipe.of(encoder))
+    for bad in (0.0, -1.0, float("nan")):
+        with pytest.raises(InputError, match="std above 0"):
+            OnnxEncoder.open(tmp_path / "mine.onnx", std=bad)
+
+
+def test_models_with_more_than_a_map(tmp_path, pictures):
+    from onnx import TensorProto, helper, save
+
+    nodes = [
+        helper.make_node("AveragePool", ["x"], ["p"], kernel_shape=[8, 8], strides=[8, 8]),
+        helper.make_node("Cast", ["p"], ["half"], to=TensorProto.FLOAT16),
+        helper.make_node("ReduceSum", ["x"], ["sum"], keepdims=0),
+    ]
+    given = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["b", 3, "h", "w"])]
+    gives = [
+        helper.make_tensor_value_info("sum", TensorProto.FLOAT, []),
+        helper.make_tensor_value_info("half", TensorProto.FLOAT16, [None] * 4),
+    ]
+    graph = helper.make_graph(nodes, "g", given, gives)
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(tmp_path / "m.onnx"))
+    with pytest.warns(DataWarning, match="does not say which pixels it takes"):
+        encoder = OnnxEncoder.open(tmp_path / "m.onnx")
+    maps = encoder(pictures)
+    assert maps.dtype == np.float32
+    assert maps.shape == (2, 3, 12, 16)
 
 
 def test_models_that_do_not_serve(tmp_path):

@@ -192,6 +192,7 @@ def test_clipping_is_defined(queries):
     assert index.search(queries, 10).ids.shape == (12, 5)
 
 
+@pytest.mark.filterwarnings("ignore:no two of the")
 @pytest.mark.parametrize("n", [1, 2, 3])
 @pytest.mark.parametrize("components", ["blocks", "giant", "whole"])
 def test_tiny_collections(n, components):
@@ -361,6 +362,7 @@ def test_two_builds_are_equal(vectors, queries):
     np.testing.assert_array_equal(one.search(queries, 50).ids, two.search(queries, 50).ids)
 
 
+@pytest.mark.filterwarnings("ignore:no two of the")
 @settings(deadline=None, max_examples=30)
 @given(
     vectors=arrays(

@@ -131,3 +131,16 @@ def test_few_or_equal_regions_pass(vectors):
     fewer, owner = reduce_regions(rows, item_of, count=5)
     assert owner.tolist() == [0, 0, 1]
     np.testing.assert_array_equal(fewer[:2], rows[:2])
+
+
+def test_files_that_hold_no_whitening(tmp_path):
+    whole = Whitening(np.zeros(3, dtype=np.float32), np.ones((3, 2), dtype=np.float32))
+    write_whitening(whole, tmp_path / "w.npz")
+    data = (tmp_path / "w.npz").read_bytes()
+    for content in (b"", b"nothing here", data[: len(data) // 2]):
+        (tmp_path / "x.npz").write_bytes(content)
+        with pytest.raises(FileError, match="not a whitening"):
+            read_whitening(tmp_path / "x.npz")
+    write_whitening(Whitening(np.full(3, np.nan, dtype=np.float32), whole.projection), tmp_path / "x.npz")
+    with pytest.raises(FileError, match="not finite"):
+        read_whitening(tmp_path / "x.npz")

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,12 +40,12 @@ class Checkpoint:
         """The same folder for the stages of one part, such as a component."""
         return Checkpoint(self.folder, f"{self.prefix}{name}-")
 
-    def load(self, stage: str) -> dict[str, Array] | None:
-        """The arrays of a finished stage, or None."""
+    def load(self, stage: str, only: Sequence[str] | None = None) -> dict[str, Array] | None:
+        """The arrays of a finished stage, all or those named, or None."""
         done = self._path(stage, "done", ".json")
         if not done.is_file():
             return None
-        names = json.loads(done.read_text("utf-8"))
+        names = json.loads(done.read_text("utf-8")) if only is None else only
         return {name: np.load(self._path(stage, name), allow_pickle=False) for name in names}
 
     def save(self, stage: str, arrays: Mapping[str, Array]) -> None:

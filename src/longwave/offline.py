@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -15,7 +16,7 @@ from longwave import graph, neighbors
 from longwave.basis import Basis
 from longwave.checkpoint import Checkpoint, fingerprint, open_checkpoint
 from longwave.checks import check_counts, check_value
-from longwave.errors import InputError
+from longwave.errors import DataWarning, InputError
 from longwave.filters import LowPass
 from longwave.spectrum import Method, sparsify
 from longwave.spectrum.method import Run
@@ -74,6 +75,13 @@ class Recipe:
         k_used = given.ids.shape[1] if len(unit) > 1 else 0
         vertex_graph = graph.build(given, gamma=self.gamma)
         del given
+        if len(unit) > 1 and not vertex_graph.normalized.nnz:
+            warnings.warn(
+                f"no two of the {len(unit)} vectors are each other's neighbours with a similarity above 0: there is no "
+                "graph to search along, only Euclidean search means something; give more vectors, or uncentred ones",
+                DataWarning,
+                stacklevel=3,
+            )
         check(vertex_graph.component_sizes)
         basis = self._decompose(vertex_graph, Run(self.seed, progress, checkpoint), earlier)
         if basis is not None and self.sparsity is not None:

@@ -16,6 +16,7 @@ from longwave.cli import pictures, truth
 from longwave.cli.application import app
 from longwave.cli.display import err, out, progress_bars
 from longwave.compact import check_basis_kind, check_kind
+from longwave.descriptors import index_facts
 from longwave.errors import InputError
 from longwave.evaluation import average_precision
 from longwave.index import Index
@@ -162,9 +163,10 @@ def build(
     if store_basis or store_vectors:
         index = index.compress(basis=store_basis, vectors=store_vectors)
     if described is not None:
-        index = index.attach(*pictures.facts_of(described))
+        index = index.attach(*index_facts(described))
     index.save(output, force=force)
-    pictures.remove_work(Path(f"{output}.work"))
+    if images is not None:
+        pictures.remove_work(Path(f"{output}.work"))
     if auto:
         known = index.settings
         print(

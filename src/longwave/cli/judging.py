@@ -50,7 +50,10 @@ def evaluate(
     \b
     longwave evaluate oxford.longwave queries.npy --truth truth.json --solver euclidean
     longwave evaluate digits.longwave queries.npy --labels items.npy --query-labels queries_labels.npy
-    longwave evaluate holiday.longwave holiday/ --truth truth.json    (entries with "image" and "box")
+    longwave evaluate holiday.longwave holiday/ --truth truth.json
+
+    Queries by picture are entries with "image" and, if only a part is meant, "box": [x0, y0, x1, y1]. A picture of the
+    index that asks is a hit like any other: name it under "junk" if it shall not count.
     """
     opened = Index.load(index)
     judgements = truth.judgements(truth_file, labels, query_labels, opened.ids)
@@ -84,7 +87,7 @@ def evaluate(
         raise InputError("no query has a positive item; there is nothing to evaluate")
     if per_query:
         for q, value in judged:
-            print(f"query {q}: {100 * value:.2f}")
+            print(f"query {q if asked.names is None else asked.names[q]}: {100 * value:.2f}")
     left_out = n_queries - len(judged)
     print(
         f"mAP {100 * np.mean([value for _, value in judged]):.2f} over {len(judged)} queries"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +19,8 @@ from longwave import descriptors
 from longwave.cli import options as o
 from longwave.cli.display import err, progress_bars
 from longwave.cli.results import check_picture
+from longwave.cli.truth import Names
+from longwave.datasets.formats import READERS
 from longwave.descriptors.encoders import DEFAULT, parse_scale
 from longwave.descriptors.pictures import Box
 from longwave.errors import DataWarning, FileError, InputError
@@ -45,18 +48,31 @@ class Choices:
     std: str | None
     options: dict[str, Any]
 
-    def describe(self, folder: Path, *, work: Path, workers: int | None = None) -> descriptors.Description:
+    def describe(self, folder: Path, *, work: Path) -> descriptors.Description:
         """Describe a folder, with progress; finished chunks are kept in `work`."""
         mean, std = (None if text is None else parse_scale(text) for text in (self.mean, self.std))
         descriptors.list_pictures(folder)  # an empty folder is said before an encoder is opened
         encoder = descriptors.open_encoder(self.encoder, mean=mean, std=std)
-        with progress_bars() as progress:
-            made = descriptors.describe_folder(folder, encoder, workdir=work, progress=progress, **self.options)
+        with progress_bars() as progress, warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*pictures are left out", DataWarning)  # they are listed below
+            try:
+                made = descriptors.describe_folder(folder, encoder, workdir=work, progress=progress, **self.options)
+            except KeyboardInterrupt:
+                err.print(f"pictures described so far are in {work}: the same command goes on", soft_wrap=True)
+                raise
         if self.encoder != DEFAULT:
             made = replace(made, recipe=replace(made.recipe, encoder=str(Path(self.encoder).absolute())))
-        for name, reason in made.skipped[:20]:
-            err.print(f"left out: {name}: {reason}", highlight=False, markup=False, soft_wrap=True)
+        _list_skipped(made.skipped, len(made.paths) + len(made.skipped))
         return made
+
+
+def _list_skipped(skipped: Sequence[tuple[str, str]], total: int, *, shown: int = 20) -> None:
+    """Pictures that cannot be read, and why, on stderr."""
+    lines = [f"{len(skipped)} of {total} pictures are left out:"] if skipped else []
+    lines += [f"left out: {name} {reason.rpartition(f'{name} ')[2]}" for name, reason in skipped[:shown]]
+    lines += [f"... and {len(skipped) - shown} more"] if len(skipped) > shown else []
+    for line in lines:
+        err.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def description_options(
@@ -64,9 +80,9 @@ def description_options(
         str, typer.Option(metavar="F", help="Pictures: lite0 (needs the extra torch), or an .onnx file with a map.")
     ] = DEFAULT,
     mean: Annotated[
-        str | None, typer.Option(metavar="M", help="Of an .onnx: pixels of 0 to 255 become (x - M) / S; M or R,G,B.")
+        str | None, typer.Option(metavar="M", help="Of an .onnx: 0 to 255 become (x - M) / S; M or R,G,B. 127.")
     ] = None,
-    std: Annotated[str | None, typer.Option(metavar="S", help="Of an .onnx: see --mean; S or R,G,B.")] = None,
+    std: Annotated[str | None, typer.Option(metavar="S", help="Of an .onnx: see --mean; S or R,G,B. 128.")] = None,
     size: Annotated[int, typer.Option(help="Pictures: longest side in pixels; larger ones are made smaller.")] = 512,
     regions: Annotated[
         bool, typer.Option("--regions", help="Keep the regions apart: about 21 vectors a picture; finds small objects.")
@@ -83,8 +99,9 @@ def description_options(
         int | None, typer.Option(metavar="D", help="Pictures: kept by the whitening; 512, of regions 128.")
     ] = None,
     shrinkage: Annotated[
-        float, typer.Option(metavar="S", help="Whitening: S × the mean variance is added; less for many pictures.")
-    ] = descriptors.SHRINKAGE,
+        float | None,
+        typer.Option(metavar="S", help="Whitening: S × the mean variance is added; 5, more below 100 pictures."),
+    ] = None,
     recentre: Annotated[
         bool, typer.Option("--recentre", help="--whiten F.npz: with the mean of these pictures instead of its own.")
     ] = False,
@@ -93,7 +110,7 @@ def description_options(
         typer.Option(metavar="F", help="Whiten from pairs that show the same: .csv, two paths in the folder a line."),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(help="Pictures: processes that decode; by default one for each core.")
+        int | None, typer.Option(help="Pictures: processes that decode; one for each core, 0 for none.")
     ] = None,
 ) -> Choices:
     """What the options say."""
@@ -133,6 +150,14 @@ class Asked:
     query_of: NDArray[np.int64] | None = None
     shown: tuple[tuple[Path, Box | None], ...] = ()
 
+    @property
+    def names(self) -> list[str] | None:
+        """Of the queries; None for vectors."""
+        if not self.shown or self.query_of is None:
+            return None
+        together = int(self.query_of.max()) + 1 < len(self.shown)
+        return [" + ".join(str(path) for path, _ in self.shown)] if together else [str(path) for path, _ in self.shown]
+
 
 def description_from(
     vectors: str | None, images: Path | None, recipe: Choices, *, work: Path
@@ -140,17 +165,17 @@ def description_from(
     """What `build` shall index: described now, read from a file of `describe`, or None for plain vectors."""
     if (vectors is None) == (images is None):
         raise InputError("give either a file of vectors or --images FOLDER")
-    return descriptors.read_description(str(vectors)) if images is None else recipe.describe(images, work=work)
-
-
-def facts_of(described: descriptors.Description) -> tuple[dict[str, Any], dict[str, Array]]:
-    """For `Index.attach`."""
-    return descriptors.index_facts(described)
+    if images is not None:
+        return recipe.describe(images, work=work)
+    if recipe != description_options():
+        raise InputError(f"options of a description are for --images FOLDER; {vectors} is described already")
+    return descriptors.read_description(str(vectors))
 
 
 def remove_work(folder: Path) -> None:
     """Remove the chunks of a description that is finished."""
-    if (folder / "key.json").is_file():
+    key = folder / "key.json"
+    if key.is_file() and json.loads(key.read_text("utf-8")).get("kind") == "pictures":
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -164,6 +189,10 @@ def queries_from(
             raise InputError(f"give one file of vectors, or pictures; got {' '.join(texts)}")
         if box or together or encoder:
             raise InputError("--box, --together and --encoder are for pictures")
+        if index.about and not _is_vectors(texts[0]):
+            raise InputError(
+                f"{texts[0]} is neither a picture ({' '.join(sorted(descriptors.SUFFIXES))}) nor vectors ({o.FILES})"
+            )
         described = descriptors.read_description(texts[0])
         if described is None:
             return Asked(o.vectors_from(texts[0]))
@@ -173,7 +202,7 @@ def queries_from(
     if box and len(box) != len(pictures):
         raise InputError(f"there are {len(pictures)} pictures but {len(box)} boxes; give one --box for each, or none")
     boxes = [descriptors.parse_box(text) for text in box] if box else [None] * len(pictures)
-    asked = _described(pictures, boxes, index, encoder)
+    asked = _described(pictures, boxes, index, encoder, lenient=Path(texts[0]).is_dir())
     return replace(asked, query_of=np.zeros_like(asked.query_of)) if together else asked
 
 
@@ -182,17 +211,27 @@ def judged_queries(text: str, truth: Path | None, index: Index, encoder: str | N
     if truth is None or not Path(text).is_dir():
         return queries_from([text], index, encoder=encoder)
     entries = json.loads(truth.read_text("utf-8"))["queries"]
-    by_name = {form: name for name in descriptors.list_pictures(text) for form in (name, Path(name).stem)}
+    names = Names(descriptors.list_pictures(text))
     pictures, boxes = [], []
     for number, entry in enumerate(entries):
-        name = by_name.get(str(entry.get("image")))
+        name = names.find(str(entry.get("image")))
         if name is None:
             raise InputError(
                 f"{truth}: query {number} has the image {entry.get('image')!r}, which {text} does not hold"
             )
         pictures.append(Path(text) / name)
-        boxes.append(tuple(entry["box"]) if entry.get("box") else None)
+        boxes.append(_box_from(entry.get("box"), f"{truth}: query {number}"))
     return _described(pictures, boxes, index, encoder)
+
+
+def _box_from(given: Any, where: str) -> Box | None:
+    if given is None:
+        return None
+    if isinstance(given, str):
+        return descriptors.parse_box(given)
+    if not isinstance(given, list) or len(given) != 4 or not all(isinstance(v, int | float) for v in given):
+        raise InputError(f"{where} has the box {given!r}; give four numbers [x0, y0, x1, y1] in pixels")
+    return float(given[0]), float(given[1]), float(given[2]), float(given[3])
 
 
 def check_sheet(sheet: Path | None, queries: Sequence[str]) -> None:
@@ -208,28 +247,44 @@ def check_sheet(sheet: Path | None, queries: Sequence[str]) -> None:
 
 def write_sheet(sheet: Path, asked: Asked, hits: Hits, index: Index) -> None:
     """The queries and their hits as one picture; hits that are gone are grey, with a warning."""
-    import warnings
-
     _, folder = descriptors.recipe_from(index.about)
     one_query = len(hits) == 1
     rows = []
     for number, (scores, ids) in enumerate(zip(*hits, strict=True)):
         shown = asked.shown if one_query else asked.shown[number : number + 1]
-        cells = [descriptors.Cell(path, "query", box, framed=True) for path, box in shown]
-        rows.append(cells + [descriptors.Cell(folder / i, f"{s:.3g}") for i, s in zip(ids, scores, strict=True)])
+        cells = [descriptors.Cell(path, path.name, "query", box, framed=True) for path, box in shown]
+        found = zip(ids.tolist(), scores, strict=True)
+        rows.append(cells + [descriptors.Cell(folder / name, name, f"{score:.3g}") for name, score in found])
     gone = descriptors.draw_sheet(rows, sheet)
     if gone:
         warnings.warn(f"{len(gone)} pictures cannot be read any more; the first: {gone[0]}", DataWarning, stacklevel=2)
     err.print(f"wrote {sheet}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _described(pictures: list[Path], boxes: Sequence[Box | None], index: Index, encoder: str | None) -> Asked:
+def _described(
+    pictures: list[Path], boxes: Sequence[Box | None], index: Index, encoder: str | None, *, lenient: bool = False
+) -> Asked:
+    """lenient: what cannot be read is listed and left out."""
     recipe, _ = descriptors.recipe_from(index.about)
+    if encoder is None and recipe.encoder != DEFAULT and not Path(recipe.encoder).is_file():
+        raise FileError(f"the encoder of this index was {recipe.encoder}, which is gone; say where with --encoder F")
     scales = {} if (encoder or recipe.encoder) == DEFAULT else {"mean": recipe.mean, "std": recipe.std}
     opened = descriptors.open_encoder(encoder or recipe.encoder, **scales)
     whitening = descriptors.whitening_from(index.attached)
-    vectors, query_of = descriptors.describe_queries(pictures, opened, recipe, whitening, boxes=boxes)
-    return Asked(vectors, query_of, tuple(zip(pictures, boxes, strict=True)))
+    parts, shown, skipped = [], [], []
+    for path, box in zip(pictures, boxes, strict=True):
+        try:
+            parts.append(descriptors.describe_queries([path], opened, recipe, whitening, boxes=[box])[0])
+            shown.append((path, box))
+        except FileError as error:
+            if not lenient:
+                raise
+            skipped.append((str(path), str(error)))
+    if not parts:
+        raise FileError(f"none of the {len(pictures)} pictures can be read: {skipped[0][1]}")
+    _list_skipped(skipped, len(pictures))
+    query_of = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    return Asked(np.concatenate(parts), query_of, tuple(shown))
 
 
 def _pictures_in(texts: Sequence[str]) -> list[Path] | None:
@@ -239,15 +294,21 @@ def _pictures_in(texts: Sequence[str]) -> list[Path] | None:
     return [Path(text) for text in texts] if all(descriptors.is_picture(text) for text in texts) else None
 
 
+def _is_vectors(text: str) -> bool:
+    return Path(text.partition(":")[0]).suffix.lower() in READERS
+
+
 def _pairs_from(path: Path) -> list[tuple[str, str]]:
     import csv
 
     try:
         with path.open(newline="", encoding="utf-8") as file:
-            rows = [row for row in csv.reader(file) if row]
+            rows = [[cell.strip() for cell in row] for row in csv.reader(file) if row]
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"cannot read {path}: {error}") from error
     wrong = [number for number, row in enumerate(rows, 1) if len(row) != 2]
-    if wrong or not rows:
-        raise FileError(f"{path} must have two paths a line, with a comma; look at line {wrong[0] if wrong else 1}")
+    if not rows:
+        raise FileError(f"{path} is empty; it must have two paths within the folder a line, with a comma")
+    if wrong:
+        raise FileError(f"{path} must have two paths within the folder a line, with a comma; look at line {wrong[0]}")
     return [(row[0], row[1]) for row in rows]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,31 +30,40 @@ def check_output(path: Path | None) -> None:
         raise FileError(f"cannot write {path}: there is no folder {path.parent}")
 
 
-def deliver(hits: Hits, path: Path | None, asked: str) -> None:
-    """On the screen, or into a file with a line that says so. asked: what each row answers, "queries" or "items"."""
+def deliver(hits: Hits, path: Path | None, asked: str, names: Sequence[str] | None = None) -> None:
+    """On the screen, or into a file with a line that says so.
+
+    asked: what each row answers, "queries" or "items". names: of the queries, their numbers by default.
+    """
     if path is None:
-        print_hits(hits)
+        print_hits(hits, names=names)
     else:
-        write_hits(hits, path)
+        write_hits(hits, path, names)
         print(f"{path}: {len(hits):,} {asked} × {hits.ids.shape[1]} hits")
 
 
-def write_hits(hits: Hits, path: Path) -> None:
+def write_hits(hits: Hits, path: Path, names: Sequence[str] | None = None) -> None:
     """Write ids and scores by suffix: .npz (arrays), .json (a list per query), .csv (query, rank, id, score)."""
+    labels: Sequence[Any] = range(len(hits)) if names is None else names
     try:
         if path.suffix == ".npz":
-            trust: dict[str, Any] = {} if hits.confidence is None else {"confidence": hits.confidence}
-            np.savez(path, ids=hits.ids, scores=hits.scores, **trust)
+            more: dict[str, Any] = {} if hits.confidence is None else {"confidence": hits.confidence}
+            if names is not None:
+                more["queries"] = np.array(names)
+            np.savez(path, ids=hits.ids, scores=hits.scores, **more)
         elif path.suffix == ".json":
             rows = [{"ids": i.tolist(), "scores": s.tolist()} for s, i in zip(*hits, strict=True)]
             if hits.confidence is not None:
                 rows = [{**row, "confidence": float(c)} for row, c in zip(rows, hits.confidence, strict=True)]
+            if names is not None:
+                rows = [{"query": name, **row} for name, row in zip(names, rows, strict=True)]
             path.write_text(json.dumps(rows), "utf-8")
         else:
-            with path.open("w", newline="", encoding="utf-8") as file:
+            # names of files need not be Unicode
+            with path.open("w", newline="", encoding="utf-8", errors="surrogateescape") as file:
                 writer = csv.writer(file)
                 writer.writerow(["query", "rank", "id", "score"])
-                for query, (scores, ids) in enumerate(zip(*hits, strict=True)):
+                for query, scores, ids in zip(labels, *hits, strict=True):
                     writer.writerows(
                         [query, rank, i, s] for rank, (i, s) in enumerate(zip(ids, scores, strict=True), 1)
                     )
@@ -69,11 +79,12 @@ def check_picture(path: Path) -> None:
         raise FileError(f"cannot write {path}: {path.parent} is not a folder that can be written to")
 
 
-def print_hits(hits: Hits, *, queries: int = 10) -> None:
+def print_hits(hits: Hits, *, queries: int = 10, names: Sequence[str] | None = None) -> None:
     """On a terminal a table, one row per query, as many hits as fit; in a pipe a line per hit, tab-separated."""
+    labels: Sequence[Any] = range(len(hits)) if names is None else names
     if not out.is_terminal:
         print("query\trank\tid\tscore")
-        for query, (scores, ids) in enumerate(zip(*hits, strict=True)):
+        for query, scores, ids in zip(labels, *hits, strict=True):
             for rank, (i, s) in enumerate(zip(ids, scores, strict=True), 1):
                 print(query, rank, i, f"{s:.6g}", sep="\t")
         return
@@ -81,13 +92,14 @@ def print_hits(hits: Hits, *, queries: int = 10) -> None:
         [(str(i), f"{s:.3g}") for i, s in zip(*row, strict=True)] for row in zip(hits.ids, hits.scores, strict=True)
     ]
     widest = max(len(text) for row in cells[:queries] for pair in row for text in pair)
-    shown = max(1, min(hits.ids.shape[1], (out.width - 10) // (widest + 3)))
+    beside = max(len(str(label)) for label in labels[:queries])
+    shown = max(1, min(hits.ids.shape[1], (out.width - 9 - min(beside, 30)) // (widest + 3)))
     table = Table(title="id and score, best first", title_style="")
-    table.add_column("query", justify="right", no_wrap=True)
+    table.add_column("query", justify="right", max_width=30)
     for rank in range(1, shown + 1):
         table.add_column(str(rank), no_wrap=True, overflow="ignore")
-    for query, row in enumerate(cells[:queries]):
-        table.add_row(str(query), *(escape(f"{i}\n{s}") for i, s in row[:shown]))
+    for query, row in zip(labels, cells[:queries], strict=False):
+        table.add_row(escape(str(query)), *(escape(f"{i}\n{s}") for i, s in row[:shown]))
     out.print(table)
     if len(hits) > queries or hits.ids.shape[1] > shown:
         print(f"{len(hits)} queries × {hits.ids.shape[1]} hits; write all of them with -o hits.npz|.json|.csv")

@@ -51,7 +51,7 @@ def search(
                 raise InputError("pictures are queries of their own; leave out --query-groups, or say --together")
             chosen["query_groups"] = asked.query_of
         hits = opened.search(asked.vectors, k, **chosen)
-    results.deliver(hits, output, "queries")
+    results.deliver(hits, output, "queries", asked.names)
     if sheet is not None:
         pictures.write_sheet(sheet, asked, hits, opened)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,26 @@ def judgements(path: Path | None, labels: str | None, query_labels: str | None, 
     if labels is not None and path is None:
         return from_labels(labels, query_labels, ids)
     raise InputError("give the ground truth either with --truth F or with --labels F and --query-labels F")
+
+
+class Names:
+    """Paths, found also without their suffix or their folders where that is not ambiguous."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self.forms: dict[str, set[str]] = {}
+        for path in paths:
+            plain = Path(path)
+            for form in (path, str(plain.with_suffix("")), plain.name, plain.stem):
+                self.forms.setdefault(form, set()).add(path)
+            self.forms[path] = {path}
+
+    def find(self, name: str) -> str | None:
+        """The path of a name, None where there is none."""
+        found = self.forms.get(name, set())
+        if len(found) > 1:
+            first, second, *_ = sorted(found)
+            raise InputError(f"'{name}' may be {first!r} or {second!r}; write more of its path")
+        return next(iter(found), None)
 
 
 def from_json(path: Path, ids: Array) -> list[Judgement]:
@@ -40,8 +61,8 @@ def from_json(path: Path, ids: Array) -> list[Judgement]:
         ) from error
     known = set(ids.tolist())
     if whole.get("images") and ids.dtype.kind == "U":
-        by_name = {form: name for name in known for form in (name, Path(name).stem)}
-        names = [by_name.get(name) for name in whole["images"]]
+        paths = Names(known)
+        names = [paths.find(str(name)) for name in whole["images"]]
         wrong = [
             i for pair in pairs for part in pair for i in part if not isinstance(i, int) or not 0 <= i < len(names)
         ]
@@ -67,10 +88,13 @@ def from_labels(items: str, queries: str | None, ids: Array) -> list[Judgement]:
 
 def _known(entries: list[Any], ids: Array, known: set[Any], path: Path, row: int) -> list[Any]:
     strings = ids.dtype.kind == "U"
+    paths = Names(known) if strings else None
     named = []
     for entry in entries:
         if strings and isinstance(entry, int) and 0 <= entry < len(ids):
             entry = ids[entry].item()
+        elif paths is not None and isinstance(entry, str):
+            entry = paths.find(entry) or entry
         if not isinstance(entry, int | str) or entry not in known:
             raise InputError(f"{path}: query {row} names item {entry!r}, which the index does not have")
         named.append(entry)

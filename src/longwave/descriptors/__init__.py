@@ -1,6 +1,6 @@
 """From pictures to vectors: encoders, R-MAC regions, whitening, reduction (extras `images` and `torch`)."""
 
-from longwave.descriptors.describe import SHRINKAGE, Description, describe_folder, describe_queries
+from longwave.descriptors.describe import Description, describe_folder, describe_queries
 from longwave.descriptors.encoders import (
     Encoder,
     OnnxEncoder,
@@ -11,7 +11,7 @@ from longwave.descriptors.encoders import (
     write_onnx,
 )
 from longwave.descriptors.files import index_facts, read_description, recipe_from, whitening_from, write_description
-from longwave.descriptors.pictures import is_picture, list_pictures, open_picture, parse_box
+from longwave.descriptors.pictures import SUFFIXES, is_picture, list_pictures, open_picture, parse_box
 from longwave.descriptors.recipe import Recipe
 from longwave.descriptors.reduction import reduce_regions
 from longwave.descriptors.regions import grid, pooled_regions
@@ -19,10 +19,10 @@ from longwave.descriptors.sheet import Cell, draw_sheet
 from longwave.descriptors.whitening import Whitening, learn_pca, learn_supervised, read_whitening, write_whitening
 
 __all__ = [
-    "describe_folder", "describe_queries", "Description", "Recipe", "SHRINKAGE",
+    "describe_folder", "describe_queries", "Description", "Recipe",
     "Encoder", "OnnxEncoder", "TorchEncoder", "default_encoder", "open_encoder", "to_onnx", "write_onnx",
     "grid", "pooled_regions", "Whitening", "learn_pca", "learn_supervised", "read_whitening", "write_whitening",
     "reduce_regions",
     "write_description", "read_description", "index_facts", "recipe_from", "whitening_from",
-    "is_picture", "list_pictures", "open_picture", "parse_box", "Cell", "draw_sheet",
+    "SUFFIXES", "is_picture", "list_pictures", "open_picture", "parse_box", "Cell", "draw_sheet",
 ]  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from longwave.checkpoint import open_checkpoint
+from longwave.checks import check_counts
 from longwave.descriptors.encoders import Encoder
-from longwave.descriptors.encoding import Raw, encode
+from longwave.descriptors.encoding import Chunk, Raw, encode
 from longwave.descriptors.pictures import Box, list_pictures, open_picture
 from longwave.descriptors.recipe import Recipe
 from longwave.descriptors.reduction import reduce_regions
@@ -29,9 +30,10 @@ GLOBAL, REGIONAL = 512, 128
 _SAMPLE = 100_000
 # Regions for each dimension at least: those of one picture are much alike.
 _PER_DIMENSION = 8
-#: Added to the variance of every direction, in units of the mean variance. On 100, 300 and 1,000 photographs of Oxford
-#: 3 to 10 is best along the manifold, 20 to 40 for nearest neighbours; without it both lose 6 to 17 points (512-d).
-SHRINKAGE = 5.0
+# Added to the variance of every direction, in units of the mean variance. On 100, 300 and 1,000 photographs of Oxford
+# 3 to 10 is best along the manifold, 20 to 40 for nearest neighbours; without it both lose 6 to 17 points (512-d).
+# Fewer pictures know less of what varies: of views of sample pictures 6 need 100, 20 need 20.
+_SHRINKAGE, _ENOUGH = 5.0, 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +65,7 @@ def describe_folder(
     whitening: Whitening | None = None,
     whiten: bool = True,
     dimensions: int | None = None,
-    shrinkage: float = SHRINKAGE,
+    shrinkage: float | None = None,
     recentre: bool = False,
     pairs: Sequence[tuple[str, str]] | None = None,
     workdir: str | Path | None = None,
@@ -75,17 +77,32 @@ def describe_folder(
 
     Each region is pooled from the map, l2, whitened, l2; without `regions` they are summed, and l2 again. reduce: at
     most so many regions per picture, by a Gaussian mixture. whitening: a known one; else, with `whiten`, it is learned
-    here: PCA, or supervised where `pairs` names pictures that show the same, both with `shrinkage` (`learn_pca`).
-    recentre: give a known whitening the mean of these pictures. dimensions: 512 of a picture, 128 of a region by
-    default, fewer where there are few pictures. workdir: finished chunks of 64 pictures are kept there, and the same
-    call goes on. workers: processes that decode; a script that uses them needs `if __name__ == "__main__":`.
+    here: PCA, or supervised where `pairs` names pictures that show the same, both with `shrinkage` (`learn_pca`), 5 by
+    default and more for fewer than 100 pictures. recentre: give a known whitening the mean of these pictures.
+    dimensions: 512 of a picture, 128 of a region by default, fewer where there are few pictures. workdir: finished
+    chunks of 64 pictures are kept there, and the same call goes on. workers: processes that decode; a script that uses
+    them needs `if __name__ == "__main__":`.
     Pictures that cannot be read are left out with a warning, and listed in `skipped`.
     """
-    check_shrinkage(shrinkage)
+    if shrinkage is not None:
+        check_shrinkage(shrinkage)
+    if dimensions is not None:
+        check_counts(dimensions=dimensions)
+    learns = whiten and whitening is None
     if recentre and whitening is None:
         raise InputError("recentre is for a whitening from elsewhere: give it (--whiten FILE.npz), or leave it out")
+    if (pairs is not None and not learns) or (dimensions is not None and whitening is None and not whiten):
+        raise InputError(
+            "pairs and dimensions are for a whitening that is learned: leave them out, or let it be learned"
+        )
     names = list_pictures(folder)
+    _check_pairs(pairs, names)
     recipe = Recipe.of(encoder, size=size, pool=pool, scales=scales, regions=regions, reduce=reduce)
+    if whitening is not None and len(whitening.mean) != recipe.channels:
+        raise InputError(
+            f"the whitening is for {len(whitening.mean)} channels, {encoder.name} has {recipe.channels}; "
+            "take one that was learned with this encoder"
+        )
     root = Path(folder).absolute()
     checkpoint = None
     if workdir is not None:
@@ -105,7 +122,9 @@ def describe_folder(
             stacklevel=2,
         )
     total = int(counts.sum())
-    if whitening is None and whiten:
+    if shrinkage is None:
+        shrinkage = _SHRINKAGE * max(1.0, _ENOUGH / len(readable))
+    if learns:
         wanted = dimensions or min(REGIONAL if regions else GLOBAL, max(1, total // _PER_DIMENSION))
         if pairs is not None:
             whitening = _from_pairs(chunks, readable, pairs, wanted, shrinkage)
@@ -114,8 +133,13 @@ def describe_folder(
     elif whitening is not None:
         whitening = whitening if dimensions is None else whitening.cut(dimensions)
         whitening = whitening.recentred(_sample(chunks, total, seed)) if recentre else whitening
-    read = (chunk() for chunk in chunks)
-    vectors = np.concatenate([_finished(raw, recipe, whitening) for raw in read if raw.counts.any()])
+    width = recipe.channels if whitening is None else whitening.dimensions
+    vectors = np.empty((total if regions else len(readable), width), dtype=np.float32)
+    filled = 0
+    for chunk in chunks:
+        own = _finished(chunk.raw(), recipe, whitening)
+        vectors[filled : filled + len(own)] = own
+        filled += len(own)
     recipe = replace(recipe, whitening=_name(whitening), dimensions=vectors.shape[1])
     item_of = np.repeat(np.arange(len(readable)), counts[counts > 0]) if regions else None
     if reduce is not None and item_of is not None:
@@ -136,35 +160,50 @@ def describe_queries(
     boxes: one for each picture, None for the whole. A picture that cannot be read, a box outside of it and another
     encoder or whitening than the recipe's are errors.
     """
-    recipe.check_same(replace(recipe, weights=encoder.weights, mean=encoder.mean, std=encoder.std))
-    recipe.check_same(replace(recipe, whitening=_name(whitening)))
+    known = Recipe.of(encoder)
+    same = {name: getattr(known, name) for name in ("weights", "mean", "std", "channels", "answer")}
+    recipe.check_same(replace(recipe, whitening=_name(whitening), **same))
     crops: Sequence[Box | None] = [None] * len(pictures) if boxes is None else boxes
     if len(crops) != len(pictures):
         raise InputError(f"there are {len(pictures)} pictures but {len(crops)} boxes; give one for each, or none")
     parts = []
     for path, box in zip(pictures, crops, strict=True):
         (feature_map,) = encoder(open_picture(path, size=recipe.size, box=box)[None])
+        if not np.isfinite(feature_map).all():
+            raise InputError(f"the encoder gives values that are not finite (NaN or infinite) for {path}")
         own = pooled_regions(feature_map, pool=recipe.pool, scales=recipe.scales).astype(np.float16)
-        parts.append(_finished(Raw(own, np.array([len(own)]), np.array([""])), recipe, whitening))
+        made = _finished(Raw(own, np.array([len(own)]), np.array([""])), recipe, whitening)
+        seen = made.any(axis=1)  # a region in which nothing answers asks for nothing
+        parts.append(made[seen] if seen.any() else made)
     return np.concatenate(parts), np.repeat(np.arange(len(parts)), [len(part) for part in parts])
 
 
-def _readings(chunks: list[Callable[[], Raw]]) -> tuple[NDArray[np.int64], list[str]]:
-    read = [(raw.counts, raw.reasons.tolist()) for raw in (chunk() for chunk in chunks)]
+def _readings(chunks: list[Chunk]) -> tuple[NDArray[np.int64], list[str]]:
+    read = [chunk.readings() for chunk in chunks]
     return np.concatenate([counts for counts, _ in read]), [reason for _, reasons in read for reason in reasons]
 
 
-def _sample(chunks: list[Callable[[], Raw]], total: int, seed: int) -> NDArray[np.float32]:
+def _sample(chunks: list[Chunk], total: int, seed: int) -> NDArray[np.float32]:
     """All regions, or a random part where there are too many. (m, C)"""
     rng = np.random.default_rng(seed)
     share = min(1.0, _SAMPLE / total)
-    parts = (chunk().vectors for chunk in chunks)
+    parts = (chunk.raw().vectors for chunk in chunks)
     taken = [part if share == 1 else part[rng.random(len(part)) < share] for part in parts]
     return np.concatenate([part for part in taken if part.size]).astype(np.float32)
 
 
+def _check_pairs(pairs: Sequence[tuple[str, str]] | None, names: list[str]) -> None:
+    known = set(names)
+    missing = [name for pair in pairs or () for name in pair if name not in known]
+    if missing:
+        raise InputError(
+            f"a pair names {missing[0]!r}, which is not among the {len(names)} pictures of the folder; "
+            f"give paths within it, such as {names[0]!r}"
+        )
+
+
 def _from_pairs(
-    chunks: list[Callable[[], Raw]],
+    chunks: list[Chunk],
     names: list[str],
     pairs: Sequence[tuple[str, str]],
     dimensions: int,
@@ -172,14 +211,13 @@ def _from_pairs(
 ) -> Whitening:
     """Supervised whitening from whole pictures, the first region of each."""
     wholes = []
-    for raw in (chunk() for chunk in chunks):
+    for raw in (chunk.raw() for chunk in chunks):
         counts = raw.counts[raw.counts > 0]
         wholes.append(raw.vectors[np.cumsum(counts) - counts].astype(np.float32) if len(counts) else None)
     place = {name: i for i, name in enumerate(names)}
-    missing = [name for pair in pairs for name in pair if name not in place]
-    if missing:
-        raise InputError(f"a pair names {missing[0]!r}, which is not among the {len(names)} pictures of the folder")
-    rows: ArrayLike = [(place[one], place[two]) for one, two in pairs]
+    rows: ArrayLike = [(place[one], place[two]) for one, two in pairs if one in place and two in place]
+    if not rows:
+        raise InputError("of no pair both pictures can be read; give others, or leave the pairs out")
     found = np.concatenate([w for w in wholes if w is not None])
     return learn_supervised(found, rows, dimensions=dimensions, shrinkage=shrinkage)
 

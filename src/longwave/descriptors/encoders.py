@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from dataclasses import dataclass, field
+from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -12,17 +13,19 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from longwave.errors import FileError, InputError, MissingExtraError
+from longwave.errors import DataWarning, FileError, InputError, MissingExtraError
 
 Pictures: TypeAlias = NDArray[np.uint8]
 Maps: TypeAlias = NDArray[np.float32]
 #: One number for all channels, or one for each of red, green, blue.
 Scale: TypeAlias = float | tuple[float, float, float]
+#: See `answer_of`.
+Answer: TypeAlias = tuple[int, tuple[float, ...]]
 
 #: The default encoder, and what its weights were trained with: (x − 127) / 128.
 DEFAULT, _MEAN, _STD = "lite0", 127.0, 128.0
-# Height and width of the picture that an unknown model is tried with.
-_PROBE = (224, 320)
+# Height and width of the picture that an unknown model is tried with, and numbers kept of its answer.
+_PROBE, _ANSWER = (224, 320), 16
 # Metadata of an ONNX file that `write_onnx` has written.
 _KEYS = ("longwave_weights", "longwave_mean", "longwave_std")
 
@@ -53,9 +56,15 @@ class TorchEncoder:
 
     def __post_init__(self) -> None:
         _require("torch", "torch")
+        check_scales(self.mean, self.std)
         self.module.eval()
         if not self.weights:
             object.__setattr__(self, "weights", _checksum_of_state(self.module))
+
+    @cached_property
+    def answer(self) -> Answer:
+        """See `answer_of`."""
+        return _asked(self)
 
     def __call__(self, pictures: Pictures) -> Maps:
         """(b, h, w, 3) -> (b, C, H, W)"""
@@ -90,20 +99,25 @@ class OnnxEncoder:
         """Open and try a file. mean, std: (x − mean) / std of 0 … 255; by default the file's own, else 127 and 128."""
         if not Path(path).is_file():
             raise FileError(f"no such file: {path}; give the path of an ONNX model, or leave it out for {DEFAULT}")
-        return cls.load(Path(path).read_bytes(), Path(path).name, mean=mean, std=std)
+        # By its path: weights of large models are in a file beside it.
+        return cls._of(str(path), Path(path).read_bytes(), Path(path).name, mean, std)
 
     @classmethod
     def load(cls, model: bytes, name: str, *, mean: Scale | None = None, std: Scale | None = None) -> OnnxEncoder:
         """As `open`, from the bytes of a file."""
+        return cls._of(model, model, name, mean, std)
+
+    @classmethod
+    def _of(cls, source: str | bytes, model: bytes, name: str, mean: Scale | None, std: Scale | None) -> OnnxEncoder:
         runtime = _require("onnxruntime", "images")
         try:
-            session = runtime.InferenceSession(model, providers=["CPUExecutionProvider"])
+            session = runtime.InferenceSession(source, providers=["CPUExecutionProvider"])
         except Exception as error:  # onnxruntime has a dozen exceptions of its own without a common root
             raise FileError(f"{name} is not an ONNX model that can be run ({_first_line(error)})") from error
         known = session.get_modelmeta().custom_metadata_map
         given = session.get_inputs()
-        shape = list(given[0].shape)
-        if len(given) != 1 or len(shape) != 4 or given[0].type != "tensor(float)":
+        shape = list(given[0].shape) if len(given) == 1 else []
+        if len(shape) != 4 or given[0].type != "tensor(float)":
             raise InputError(
                 f"{name} takes {[(g.name, g.shape, g.type) for g in given]}; one float (b, 3, h, w) is needed"
             )
@@ -123,8 +137,21 @@ class OnnxEncoder:
             last,
             isinstance(shape[0], int),
         )
+        check_scales(encoder.mean, encoder.std)
         object.__setattr__(encoder, "output", encoder._spatial_output())
+        if _KEYS[1] not in known and (mean is None or std is None):
+            warnings.warn(
+                f"{name} does not say which pixels it takes: (x − {encoder.mean}) / {encoder.std} is assumed; "
+                "give mean and std (--mean, --std) as it was trained",
+                DataWarning,
+                stacklevel=4,
+            )
         return encoder
+
+    @cached_property
+    def answer(self) -> Answer:
+        """See `answer_of`."""
+        return _asked(self)
 
     def __call__(self, pictures: Pictures) -> Maps:
         """(b, h, w, 3) -> (b, C, H, W)"""
@@ -141,17 +168,18 @@ class OnnxEncoder:
             answers = [self.session.run(outputs, {name: part}) for part in parts]
         except Exception as error:
             raise InputError(f"{self.name} fails on pictures of {pictures.shape[1:3]}: {_first_line(error)}") from error
-        return [np.concatenate(of_one) for of_one in zip(*answers, strict=True)]
+        return [np.concatenate(of_one).astype(np.float32, copy=False) for of_one in zip(*answers, strict=True)]
 
     def _spatial_output(self) -> str:
         """The first output that keeps height and width, found by trying."""
-        names = [output.name for output in self.session.get_outputs()]
-        tried = self._run(np.zeros((1, *_PROBE, 3), dtype=np.uint8), names)
+        outputs = self.session.get_outputs()
+        names = [output.name for output in outputs if len(output.shape) == 4]
+        tried = self._run(probe(), names) if names else []
         for name, answer in zip(names, tried, strict=True):
             sides = answer.shape[1:3] if self.channels_last else answer.shape[2:]
-            if answer.ndim == 4 and min(sides) > 1:
+            if min(sides) > 1:
                 return str(name)
-        found = ", ".join(f"{name} {answer.shape}" for name, answer in zip(names, tried, strict=True))
+        found = ", ".join(f"{output.name} {output.shape}" for output in outputs)
         raise InputError(
             f"{self.name} has no output with height and width, only {found}; "
             "export the model without its pooling and classifier"
@@ -212,7 +240,7 @@ def to_onnx(encoder: TorchEncoder) -> bytes:
             opset_version=17,
         )
     model = onnx.load_from_string(file.getvalue())
-    values = (encoder.weights, *(",".join(f"{v:g}" for v in np.ravel(s)) for s in (encoder.mean, encoder.std)))
+    values = (encoder.weights, *(",".join(repr(float(v)) for v in np.ravel(s)) for s in (encoder.mean, encoder.std)))
     onnx.helper.set_model_props(model, dict(zip(_KEYS, values, strict=True)))
     return bytes(model.SerializeToString())
 
@@ -232,6 +260,37 @@ def standardize(pictures: Pictures, mean: Scale, std: Scale) -> Maps:
     """(x − mean) / std, channels first. (b, h, w, 3) uint8 -> (b, 3, h, w) float32"""
     scaled = (pictures.astype(np.float32) - np.asarray(mean, np.float32)) / np.asarray(std, np.float32)
     return np.ascontiguousarray(scaled.transpose(0, 3, 1, 2))
+
+
+def probe() -> Pictures:
+    """A picture of waves that every encoder can be asked with. (1, h, w, 3)"""
+    y, x = (np.arange(side, dtype=np.float64) for side in _PROBE)
+    phases = np.arange(3) * 2.0
+    waves = np.sin(x[None, :, None] / 7 + phases) + np.sin(
+        y[:, None, None] / 11 + (x[None, :, None] / 29) ** 2 - phases
+    )
+    return np.asarray(127.5 + 60 * waves, dtype=np.uint8)[None]
+
+
+def answer_of(encoder: Encoder) -> Answer:
+    """How many channels an encoder has, and 16 numbers that tell what it does to a picture, of length 1.
+
+    Two encoders of the same weights may differ: another layer, weights in a file beside, quantised later.
+    """
+    return encoder.answer if isinstance(encoder, TorchEncoder | OnnxEncoder) else _asked(encoder)
+
+
+def _asked(encoder: Encoder) -> Answer:
+    (answered,) = encoder(probe()).astype(np.float64)
+    flat = answered.ravel()
+    kept = flat @ np.cos(np.outer(np.arange(len(flat)), np.arange(1, _ANSWER + 1)))
+    return len(answered), tuple(float(v) for v in np.round(kept / max(np.linalg.norm(kept), 1e-30), 4))
+
+
+def check_scales(mean: Scale, std: Scale) -> None:
+    """Raise unless pixels can be brought to (x − mean) / std."""
+    if not np.isfinite(np.ravel(mean)).all() or not (np.isfinite(np.ravel(std)) & (np.ravel(std) > 0)).all():
+        raise InputError(f"mean must be finite and std above 0, got {mean} and {std}; pixels are 0 to 255")
 
 
 def parse_scale(text: str) -> Scale:

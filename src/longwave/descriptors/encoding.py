@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-import zlib
+import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 from numpy.typing import NDArray
 
 from longwave.checkpoint import Checkpoint
 from longwave.descriptors.encoders import Encoder
-from longwave.descriptors.pictures import Box, open_picture
+from longwave.descriptors.pictures import open_picture
 from longwave.descriptors.recipe import Recipe
 from longwave.descriptors.regions import pooled_regions
 from longwave.errors import FileError, ResourceError
@@ -40,68 +43,91 @@ class Raw:
     reasons: Array
 
 
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Regions that are held, or can be read."""
+
+    name: str
+    held: Raw | None
+    checkpoint: Checkpoint | None
+
+    def raw(self) -> Raw:
+        """All of it."""
+        return self.held or Raw(*self._read("vectors", "counts", "reasons"))
+
+    def readings(self) -> tuple[NDArray[np.int64], list[str]]:
+        """counts and reasons alone."""
+        counts, reasons = (self.held.counts, self.held.reasons) if self.held else self._read("counts", "reasons")
+        return counts, reasons.tolist()
+
+    def _read(self, *names: str) -> list[Array]:
+        arrays = None if self.checkpoint is None else self.checkpoint.load(self.name, names)
+        if arrays is None:
+            raise FileError(f"the work folder has lost its part {self.name}; run the same command again")
+        return [arrays[name] for name in names]
+
+
 def encode(
     paths: Sequence[Path],
     recipe: Recipe,
     encoder: Encoder,
     *,
-    boxes: Sequence[Box | None] | None = None,
     checkpoint: Checkpoint | None = None,
     workers: int = 0,
     progress: Progress | None = None,
-) -> list[Callable[[], Raw]]:
-    """Regions of all pictures, as one function per chunk that gives them: from memory, or read from the checkpoint.
+) -> list[Chunk]:
+    """Regions of all pictures, chunk by chunk: in memory, or in the checkpoint.
 
     workers: processes that decode, beside this one which encodes; 0 to decode here too.
     """
-    crops: list[Box | None] = [None] * len(paths) if boxes is None else list(boxes)
-    starts = range(0, len(paths), CHUNK)
-    chunks = [(list(paths[s : s + CHUNK]), crops[s : s + CHUNK]) for s in starts]
-    names = [_stage(files, parts, recipe) for files, parts in chunks]
-    wanted = [i for i, name in enumerate(names) if checkpoint is None or checkpoint.load(name) is None]
+    chunks = [list(paths[start : start + CHUNK]) for start in range(0, len(paths), CHUNK)]
+    names = [_stage(files, recipe) for files in chunks]
+    wanted = [i for i, name in enumerate(names) if checkpoint is None or _is_open(checkpoint, name, chunks[i], recipe)]
     made: dict[int, Raw] = {}
-    done = len(paths) - sum(len(chunks[i][0]) for i in wanted)
-    with _decoders(workers) as decoders:
-        waiting = {i: _decode_all(decoders, *chunks[i], recipe.size) for i in wanted[:1]}
-        for place, i in enumerate(wanted):
-            for later in wanted[place + 1 : place + 2]:  # decoded while this one is encoded
-                waiting[later] = _decode_all(decoders, *chunks[later], recipe.size)
-            raw = _encode_chunk(waiting.pop(i)(), recipe, encoder)
-            if checkpoint is None:
-                made[i] = raw
-            else:
-                arrays: dict[str, Array] = {"vectors": raw.vectors, "counts": raw.counts, "reasons": raw.reasons}
-                checkpoint.save(names[i], arrays)
-            done += len(chunks[i][0])
-            if progress is not None:
-                progress("describing pictures", done, len(paths))
-    return [_giver(made.get(i), checkpoint, name) for i, name in enumerate(names)]
+    done = len(paths) - sum(len(chunks[i]) for i in wanted)
+    try:
+        with _decoders(workers) as decoders:
+            waiting = {i: _decode_all(decoders, chunks[i], recipe.size) for i in wanted[:1]}
+            for place, i in enumerate(wanted):
+                for later in wanted[place + 1 : place + 2]:  # decoded while this one is encoded
+                    waiting[later] = _decode_all(decoders, chunks[later], recipe.size)
+                raw = _encode_chunk(waiting.pop(i)(), recipe, encoder)
+                if checkpoint is None:
+                    made[i] = raw
+                else:
+                    arrays: dict[str, Array] = {"vectors": raw.vectors, "counts": raw.counts, "reasons": raw.reasons}
+                    checkpoint.save(names[i], arrays)
+                done += len(chunks[i])
+                if progress is not None:
+                    progress("describing pictures", done, len(paths))
+    except BrokenProcessPool as error:
+        raise ResourceError(
+            "a process that decodes pictures has died: for want of memory, or since the script that began it does not "
+            'begin its work under `if __name__ == "__main__":`; use fewer workers, or 0: the work goes on'
+        ) from error
+    return [Chunk(name, made.get(i), checkpoint) for i, name in enumerate(names)]
 
 
-def _giver(raw: Raw | None, checkpoint: Checkpoint | None, name: str) -> Callable[[], Raw]:
-    if raw is not None:
-        return lambda: raw
-
-    def read() -> Raw:
-        arrays = None if checkpoint is None else checkpoint.load(name)
-        if arrays is None:
-            raise FileError(f"the work folder has lost its part {name}; run the same command again")
-        return Raw(arrays["vectors"], arrays["counts"], arrays["reasons"])
-
-    return read
+def _is_open(checkpoint: Checkpoint, name: str, paths: Sequence[Path], recipe: Recipe) -> bool:
+    """Whether a chunk is to be encoded: it is not there, or a picture that failed can be read now."""
+    saved = checkpoint.load(name, ["reasons"])
+    if saved is None:
+        return True
+    failed = [path for path, reason in zip(paths, saved["reasons"], strict=True) if reason]
+    return any(not isinstance(_decode(path, recipe.size), str) for path in failed)
 
 
-def _stage(paths: Sequence[Path], boxes: Sequence[Box | None], recipe: Recipe) -> str:
+def _stage(paths: Sequence[Path], recipe: Recipe) -> str:
     """A name that changes with the files of a chunk and with what is done to them."""
-    facts = [recipe.weights, recipe.mean, recipe.std, recipe.size, recipe.pool, recipe.scales]
-    states = []
-    for path, box in zip(paths, boxes, strict=True):
+    facts = [recipe.weights, recipe.answer, recipe.mean, recipe.std, recipe.size, recipe.pool, recipe.scales]
+    states: list[tuple[str, int | None, int | None]] = []
+    for path in paths:
         try:
             state = path.stat()
-            states.append([str(path), state.st_size, state.st_mtime_ns, box])
+            states.append((str(path), state.st_size, state.st_mtime_ns))
         except OSError:
-            states.append([str(path), None, None, box])
-    return f"{zlib.crc32(json.dumps([facts, states]).encode()):08x}"
+            states.append((str(path), None, None))
+    return hashlib.blake2b(json.dumps([facts, states]).encode(), digest_size=16).hexdigest()
 
 
 def _encode_chunk(decoded: list[NDArray[np.uint8] | str], recipe: Recipe, encoder: Encoder) -> Raw:
@@ -115,15 +141,18 @@ def _encode_chunk(decoded: list[NDArray[np.uint8] | str], recipe: Recipe, encode
             batch = members[start : start + _BATCH]
             maps = encoder(np.stack([np.asarray(decoded[i]) for i in batch]))
             for i, feature_map in zip(batch, maps, strict=True):
-                regions[i] = pooled_regions(feature_map, pool=recipe.pool, scales=recipe.scales).astype(np.float16)
+                if np.isfinite(feature_map).all():
+                    regions[i] = pooled_regions(feature_map, pool=recipe.pool, scales=recipe.scales).astype(np.float16)
+                else:
+                    decoded[i] = "is given values that are not finite (NaN or infinite) by the encoder"
     vectors = np.concatenate([regions[i] for i in sorted(regions)]) if regions else np.zeros((0, 0), dtype=np.float16)
     counts = np.array([len(regions.get(i, ())) for i in range(len(decoded))], dtype=np.int64)
     return Raw(vectors, counts, np.array([p if isinstance(p, str) else "" for p in decoded], dtype=str))
 
 
-def _decode(path: Path, box: Box | None, size: int) -> NDArray[np.uint8] | str:
+def _decode(path: Path, size: int) -> NDArray[np.uint8] | str:
     try:
-        return open_picture(path, size=size, box=box)
+        return open_picture(path, size=size)
     except FileError as error:
         return str(error)
 
@@ -134,26 +163,26 @@ def _decoders(workers: int) -> Iterator[Executor | None]:
         yield None
         return
     # spawn: encoders have threads, which do not survive a fork
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_live_with_parent) as pool:
         yield pool
 
 
-def _decode_all(
-    decoders: Executor | None, paths: list[Path], boxes: list[Box | None], size: int
-) -> Callable[[], list[NDArray[np.uint8] | str]]:
+def _live_with_parent() -> None:
+    """Leave Ctrl-C to the process that began this one, and end with it however it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def follow() -> None:
+        parent = parent_process()
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    Thread(target=follow, daemon=True).start()
+
+
+def _decode_all(decoders: Executor | None, paths: list[Path], size: int) -> Callable[[], list[NDArray[np.uint8] | str]]:
     """Begin to decode; the answer waits for the end."""
-    jobs = list(zip(paths, boxes, strict=True))
     if decoders is None:
-        return lambda: [_decode(path, box, size) for path, box in jobs]
-    begun: list[Future[NDArray[np.uint8] | str]] = [decoders.submit(_decode, path, box, size) for path, box in jobs]
-
-    def finish() -> list[NDArray[np.uint8] | str]:
-        try:
-            return [future.result() for future in begun]
-        except BrokenProcessPool as error:
-            raise ResourceError(
-                "a process that decodes pictures has died: for want of memory, or since the script that began it does "
-                'not begin its work under `if __name__ == "__main__":`; use fewer workers, or 0: the work goes on'
-            ) from error
-
-    return finish
+        return lambda: [_decode(path, size) for path in paths]
+    begun: list[Future[NDArray[np.uint8] | str]] = [decoders.submit(_decode, path, size) for path in paths]
+    return lambda: [future.result() for future in begun]

@@ -17,7 +17,11 @@ from longwave.errors import FileError, InputError, LongwaveError, MissingExtraEr
 #: Pixels of the upright picture: left, top, right, bottom.
 Box: TypeAlias = tuple[float, float, float, float]
 
-SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".bmp", ".gif", ".jp2", ".ppm", ".pgm"})
+# Those that Pillow may lack a decoder for are left out by name, not without a word.
+_ASKED_FOR = {".avif", ".heic", ".heif", ".jxl"}
+SUFFIXES = frozenset(
+    {".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".bmp", ".gif", ".jp2", ".ppm", ".pgm"} | _ASKED_FOR
+)
 # Pixels that are decoded: 2^28 take 1 GB as Pillow holds them, 2 GB where some are transparent. A JPEG is decoded at an
 # eighth where that is enough.
 MAX_PIXELS = 1 << 28
@@ -82,10 +86,12 @@ def open_picture(path: str | Path, *, size: int, box: Box | None = None) -> NDAr
             return np.array(_flat(small if way is None else small.transpose(Image.Transpose[way])))
     except LongwaveError:
         raise
+    except FileNotFoundError as error:
+        raise FileError(f"no such file: {path}; check the path") from error
     except MemoryError as error:
         raise FileError(f"{path} does not fit into memory") from error
     except Exception as error:  # damaged files raise whatever the decoder stumbles over: there is no common root
-        reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
+        reason = getattr(error, "strerror", None) or str(error).partition("\n")[0].replace(f" '{path}'", "")
         raise FileError(f"{path} is not a picture that can be read ({reason}); write it again, or remove it") from error
 
 

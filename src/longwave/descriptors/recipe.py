@@ -6,24 +6,34 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+import numpy as np
+
 from longwave.checks import check_counts
-from longwave.descriptors.encoders import Encoder, Scale
+from longwave.descriptors.encoders import Encoder, Scale, answer_of
 from longwave.descriptors.regions import check_pool
 from longwave.errors import InputError
+
+# Cosine of two answers. By torch and by onnxruntime, or on another machine, it is 0.9999 for one encoder; quantising its
+# weights to 8 bits makes 0.73 of it.
+_ALIKE = 0.995
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Everything that makes a descriptor. encoder: where it was found; weights: its checksum, which is what counts.
+    """Everything that makes a descriptor.
 
-    size: longest side. pool, scales: of regions. regions: kept apart, or summed to one vector. reduce: regions per
-    picture of the collection at most; queries keep all of theirs. whitening: its checksum, or none.
+    encoder: where it was found. weights, answer: its checksum, and what it says to a fixed picture: these are what
+    counts. channels: of its map. size: longest side. pool, scales: of regions. regions: kept apart, or summed to one
+    vector. reduce: regions per picture of the collection at most; queries keep all of theirs. whitening: its checksum,
+    or none.
     """
 
     encoder: str
     weights: str
     mean: Scale
     std: Scale
+    channels: int
+    answer: tuple[float, ...]
     size: int = 512
     pool: str = "max"
     scales: int = 3
@@ -46,8 +56,9 @@ class Recipe:
 
     @classmethod
     def of(cls, encoder: Encoder, **choices: Any) -> Recipe:
-        """With this encoder."""
-        return cls(encoder.name, encoder.weights, encoder.mean, encoder.std, **choices)
+        """With this encoder, which is tried once."""
+        mean, std = (_plain(scale) for scale in (encoder.mean, encoder.std))
+        return cls(encoder.name, encoder.weights, mean, std, *answer_of(encoder), **choices)
 
     def facts(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -58,19 +69,27 @@ class Recipe:
         """From `facts`."""
         try:
             known = {field.name: facts[field.name] for field in fields(cls)}
-            for name in ("mean", "std"):
-                known[name] = tuple(known[name]) if isinstance(known[name], list) else known[name]
-            return cls(**known)
+            known |= {name: _plain(known[name]) for name in ("mean", "std")}
+            return cls(**{**known, "answer": tuple(known["answer"])})
         except (KeyError, TypeError) as error:
             raise InputError(f"this recipe of description is not complete: {error} is missing") from error
 
     def check_same(self, other: Recipe, *, what: str = "the query") -> None:
         """Raise unless vectors of both can be compared; the message names what differs."""
-        named = {f.name for f in fields(self)} - {"encoder", "reduce"}
+        named = {f.name for f in fields(self)} - {"encoder", "reduce", "answer"}
         differ = [
             f"{name} {getattr(other, name)!r} instead of {getattr(self, name)!r}"
             for name in sorted(named)
             if getattr(self, name) != getattr(other, name)
         ]
+        alike = 1.0 if self.answer == other.answer else float(np.dot(self.answer, other.answer))
+        if alike < _ALIKE:
+            differ.append(f"an encoder whose answer to the same picture has the cosine {alike:.2f}")
         if differ:
             raise InputError(f"{what} was described otherwise than the index: {'; '.join(differ)}; describe both alike")
+
+
+def _plain(scale: Any) -> Scale:
+    """One number, or three in a tuple, however they were given."""
+    values = tuple(float(value) for value in np.ravel(scale))
+    return values[0] if len(values) == 1 else (values[0], values[1], values[2])

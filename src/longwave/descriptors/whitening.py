@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -117,11 +118,11 @@ def learn_supervised(
 def read_whitening(path: str | Path) -> Whitening:
     """From an .npz with `mean` (D,) and `projection` (D, d)."""
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             mean, projection = (np.asarray(arrays[name], dtype=np.float32) for name in ("mean", "projection"))
     except FileNotFoundError as error:
         raise FileError(f"no such file: {path}; check the path") from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, BadZipFile) as error:
         raise FileError(
             f"{path} is not a whitening; expected an .npz with arrays mean (D,) and projection (D, d)"
         ) from error
@@ -129,6 +130,8 @@ def read_whitening(path: str | Path) -> Whitening:
         raise FileError(
             f"{path}: mean {mean.shape} and projection {projection.shape} do not fit; expected (D,) and (D, d)"
         )
+    if not (np.isfinite(mean).all() and np.isfinite(projection).all()):
+        raise FileError(f"{path} holds values that are not finite (NaN or infinite); learn it again")
     return Whitening(mean, projection)
 
 
