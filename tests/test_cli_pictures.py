@@ -148,6 +148,23 @@ def test_a_folder_of_queries_with_a_bad_one(place, tmp_path):
     assert "neither a picture" in err
 
 
+def test_similar_explain_and_info_know_pictures(place, tmp_path):
+    sheet = tmp_path / "s.png"
+    code, out, err = run("similar", "i", "china-whole.jpg", "-k", 2, "--sheet", sheet, cwd=place)
+    assert code == 0, err
+    assert sheet.exists()
+    assert [line.split("\t")[0] for line in out.splitlines()[1:]] == ["china-whole.jpg"] * 2
+    code, out, err = run("explain", "i", "photos/china-crop.jpg", "china-whole.jpg", cwd=place)
+    assert code == 0, err
+    assert "china" in out
+    code, _, err = run("explain", "i", "photos/china-crop.jpg", "china-whole.jpg", "--row", 1, cwd=place)
+    assert code == 1
+    assert "--row must be from 0 to 0" in err
+    code, out, err = run("info", "i", cwd=place)
+    assert code == 0, err
+    assert "256 pixels, max over 3 scales, globally" in " ".join(out.split())
+
+
 def test_what_is_there_already_is_kept(place, tmp_path):
     np.save(tmp_path / "v.npy", np.abs(np.random.default_rng(0).normal(size=(40, 5))))
     code, _, err = run("build", "v.npy", "-o", "v", "--workdir", "v.work", "--k", 5, "--rank", 5, cwd=tmp_path)

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from longwave import filters
+from longwave import descriptors, filters
 from longwave.cli import options as o
 from longwave.cli.application import app
 from longwave.cli.display import out
@@ -48,6 +48,8 @@ def describe(index: Index, h: Filter) -> dict[str, str]:
         "graph": f"{index.graph.normalized.nnz // 2:,} edges, {degree.mean():.1f} per vertex, k {settings['k_used']}",
         "components": f"{len(sizes):,}, the largest {sizes[0]:,} vertices, {int((degree == 0).sum()):,} isolated",
     }
+    if descriptors.has_recipe(index.about):
+        lines |= _picture_lines(index)
     if settings["k_used"] < settings["k"] and settings["recall"] is not None:
         lines["graph"] += f" (clipped from {settings['k']}: there are only {index.graph.n_vertices} vectors)"
     measured = settings["recall"]
@@ -107,3 +109,14 @@ def describe(index: Index, h: Filter) -> dict[str, str]:
 
 def _search_line(kept: Structure) -> str:
     return f"approximate: {kept.kind}, effort {kept.effort}, recall {kept.recall:.3f} measured"
+
+
+def _picture_lines(index: Index) -> dict[str, str]:
+    """Of an index of pictures: where they are, and how they were described."""
+    recipe, folder = descriptors.recipe_from(index.about)
+    kind = "by regions" + (f", at most {recipe.reduce} a picture" if recipe.reduce else "")
+    described = f"{recipe.encoder}, {recipe.size} pixels, {recipe.pool} over {recipe.scales} scales"
+    return {
+        "pictures": str(folder),
+        "described": f"{described}, {kind if recipe.regions else 'globally'}, whitening {recipe.whitening}",
+    }

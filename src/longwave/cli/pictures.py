@@ -189,14 +189,14 @@ def queries_from(
             raise InputError(f"give one file of vectors, or pictures; got {' '.join(texts)}")
         if box or together or encoder:
             raise InputError("--box, --together and --encoder are for pictures")
-        if index.about and not _is_vectors(texts[0]):
+        if descriptors.has_recipe(index.about) and not _is_vectors(texts[0]):
             raise InputError(
                 f"{texts[0]} is neither a picture ({' '.join(sorted(descriptors.SUFFIXES))}) nor vectors ({o.FILES})"
             )
         described = descriptors.read_description(texts[0])
         if described is None:
             return Asked(o.vectors_from(texts[0]))
-        if index.about:
+        if descriptors.has_recipe(index.about):
             descriptors.recipe_from(index.about)[0].check_same(described.recipe, what=texts[0])
         return Asked(described.vectors, described.item_of)
     if box and len(box) != len(pictures):
@@ -234,14 +234,20 @@ def _box_from(given: Any, where: str) -> Box | None:
     return float(given[0]), float(given[1]), float(given[2]), float(given[3])
 
 
-def check_sheet(sheet: Path | None, queries: Sequence[str]) -> None:
+def items_of(index: Index, ids: Sequence[Any]) -> Asked:
+    """Items of an index of pictures as queries, for a sheet."""
+    _, folder = descriptors.recipe_from(index.about)
+    return Asked(np.zeros((0, index.dimension)), np.arange(len(ids)), tuple((folder / str(name), None) for name in ids))
+
+
+def check_sheet(sheet: Path | None, queries: Sequence[str] | None = None) -> None:
     """Raise before the search if the sheet could not be made."""
     if sheet is None:
         return
     if sheet.suffix not in (".png", ".jpg"):
         raise FileError(f"cannot write {sheet}: the suffix of a contact sheet must be .png or .jpg")
     check_picture(sheet)
-    if _pictures_in(queries) is None:
+    if queries is not None and _pictures_in(queries) is None:
         raise InputError("--sheet shows pictures; search with a picture or a folder of them")
 
 

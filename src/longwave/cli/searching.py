@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from longwave import filters
@@ -63,6 +64,7 @@ def similar(
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Items of the index.")],
     k: Annotated[int, typer.Option("-k", help="Hits per item.")] = 10,
     output: o.HitsFile = None,
+    sheet: pictures.Sheet = None,
     *,
     chosen: dict[str, Any],
 ) -> None:
@@ -76,17 +78,27 @@ def similar(
         if chosen.pop(name) is not None:
             raise InputError(f"similar takes its queries from the index; leave out --{name.replace('_', '-')}")
     results.check_output(output)
+    pictures.check_sheet(sheet)
     opened = Index.load(index)
-    hits = opened.search_by_id(o.ids_from(ids, opened.ids), k, **chosen)
-    results.deliver(hits, output, "items")
+    asked = o.ids_from(ids, opened.ids)
+    items = None if sheet is None else pictures.items_of(opened, asked)
+    hits = opened.search_by_id(asked, k, **chosen)
+    results.deliver(hits, output, "items", [str(name) for name in asked])
+    if sheet is not None and items is not None:
+        pictures.write_sheet(sheet, items, hits, opened)
 
 
 @app.command()
 def explain(
     index: o.IndexPath,
-    queries: o.Queries,
+    queries: Annotated[
+        str,
+        typer.Argument(metavar="QUERIES", help=f"Query vectors, one per row ({o.FILES}); or a picture, or a folder."),
+    ],
     item: Annotated[str, typer.Argument(metavar="ID", help="The item to explain.")],
-    row: Annotated[int, typer.Option(help="Which row of QUERIES.")] = 0,
+    row: Annotated[int, typer.Option(help="Which of the QUERIES.")] = 0,
+    box: pictures.Boxes = None,
+    encoder: pictures.SameEncoder = None,
     filter: o.IndexFilter = None,
     neighbors: o.NeighborsOption = None,
 ) -> None:
@@ -94,11 +106,13 @@ def explain(
 
     \b
     longwave explain photos.longwave queries.npy 4711 --row 3
+    longwave explain holiday.longwave beach.jpg sea.jpg
     """
     opened = Index.load(index)
-    vectors = o.vectors_from(queries)
-    if not 0 <= row < len(vectors):
-        raise InputError(f"--row must be from 0 to {len(vectors) - 1}, got {row}")
+    asked = pictures.queries_from([queries], opened, box=box, encoder=encoder)
+    query_of = np.arange(len(asked.vectors)) if asked.query_of is None else asked.query_of
+    if not 0 <= row <= query_of.max():
+        raise InputError(f"--row must be from 0 to {query_of.max()}, got {row}")
     (name,) = o.ids_from([item], opened.ids)
     h = None if filter is None else filters.parse(filter)
-    print(opened.explain(vectors[row], name, filter=h, neighbors=neighbors))
+    print(opened.explain(asked.vectors[query_of == row], name, filter=h, neighbors=neighbors))

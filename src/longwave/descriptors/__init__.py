@@ -10,7 +10,14 @@ from longwave.descriptors.encoders import (
     to_onnx,
     write_onnx,
 )
-from longwave.descriptors.files import index_facts, read_description, recipe_from, whitening_from, write_description
+from longwave.descriptors.files import (
+    has_recipe,
+    index_facts,
+    read_description,
+    recipe_from,
+    whitening_from,
+    write_description,
+)
 from longwave.descriptors.pictures import SUFFIXES, is_picture, list_pictures, open_picture, parse_box
 from longwave.descriptors.recipe import Recipe
 from longwave.descriptors.reduction import reduce_regions
@@ -23,6 +30,6 @@ __all__ = [
     "Encoder", "OnnxEncoder", "TorchEncoder", "default_encoder", "open_encoder", "to_onnx", "write_onnx",
     "grid", "pooled_regions", "Whitening", "learn_pca", "learn_supervised", "read_whitening", "write_whitening",
     "reduce_regions",
-    "write_description", "read_description", "index_facts", "recipe_from", "whitening_from",
+    "write_description", "read_description", "index_facts", "has_recipe", "recipe_from", "whitening_from",
     "SUFFIXES", "is_picture", "list_pictures", "open_picture", "parse_box", "Cell", "draw_sheet",
 ]  # fmt: skip

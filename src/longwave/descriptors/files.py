@@ -75,9 +75,14 @@ def index_facts(description: Description) -> tuple[dict[str, Any], dict[str, Arr
     return about, {} if known is None else {"whitening_mean": known.mean, "whitening_projection": known.projection}
 
 
+def has_recipe(about: Mapping[str, Any]) -> bool:
+    """Whether an index was built from pictures, by `index.about`."""
+    return _FACTS in about
+
+
 def recipe_from(about: Mapping[str, Any]) -> tuple[Recipe, Path]:
     """The recipe and the folder of the pictures, from `index.about`."""
-    if _FACTS not in about:
+    if not has_recipe(about):
         raise InputError(
             "this index was built from vectors and does not know how pictures are described; "
             "build it with --images FOLDER, or search with vectors"

@@ -13,8 +13,8 @@ from longwave.descriptors.encoders import Encoder, Scale, answer_of
 from longwave.descriptors.regions import check_pool
 from longwave.errors import InputError
 
-# Cosine of two answers. By torch and by onnxruntime, or on another machine, it is 0.9999 for one encoder; quantising its
-# weights to 8 bits makes 0.73 of it.
+# Cosine of two answers. For one encoder by torch and by onnxruntime it is 0.9999; with its weights quantised to 8 bits
+# 0.73.
 _ALIKE = 0.995
 
 
