@@ -32,7 +32,7 @@ _SAMPLE = 100_000
 _PER_DIMENSION = 8
 # Added to the variance of every direction, in units of the mean variance. On 100, 300 and 1,000 photographs of Oxford
 # 3 to 10 is best along the manifold, 20 to 40 for nearest neighbours; without it both lose 6 to 17 points (512-d).
-# Fewer pictures know less of what varies: of views of sample pictures 6 need 100, 20 need 20.
+# Fewer pictures know less of what varies: 6 to 12 need 100, 20 need 20 (benchmarks.views).
 _SHRINKAGE, _ENOUGH = 5.0, 100
 
 
