@@ -129,3 +129,21 @@ def test_automatic_is_not_below_euclidean_on_the_hard_sets(shared_data, name):
     rankings = {s: index.search(queries[kept], len(index), solver=s).ids for s in (lw.Euclidean(), lw.Spectral())}
     plain, found = (100 * mean_average_precision(ranked, [judgements[q] for q in kept]) for ranked in rankings.values())
     assert found > plain - 0.5
+
+
+def test_auto_makes_the_lists_of_all_dimensions_once(digits_split, monkeypatch):
+    from longwave import neighbors
+
+    asked = []
+    true = neighbors.nearest_others
+
+    def counted(vectors, **options):
+        asked.append(vectors.shape[1])
+        return true(vectors, **options)
+
+    monkeypatch.setattr(neighbors, "nearest_others", counted)
+    index = lw.Index.build(digits_split[0][:400], auto=True, spectrum=lw.Chebyshev(10))
+    assert asked.count(64) == 1
+    assert len(asked) == 3  # and two halves of the dimensions
+    assert index.settings.recall == 1.0
+    assert index.settings.k_used == index.settings.k

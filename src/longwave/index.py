@@ -149,9 +149,9 @@ class Index:
         given = None
         if lists is not None:
             given = neighbors.check_lists(unit, *(lists if isinstance(lists, tuple) else (lists,)))
-        defaults = Defaults()
+        defaults, measured = Defaults(), None
         if auto:
-            recipe, given, defaults = _tuned(recipe, unit, given, seed, progress)
+            recipe, given, measured, defaults = _tuned(recipe, unit, given, progress)
         made = recipe.make(
             unit,
             given=given,
@@ -164,7 +164,7 @@ class Index:
         settings = Settings(
             recipe.k,
             made.k_used,
-            made.recall,
+            made.recall if measured is None else measured,
             recipe.gamma,
             repr(spectrum),
             rank,
@@ -678,21 +678,21 @@ def _blend_from(blend: float | str | Blend | None) -> Blend | Lean | None:
 
 
 def _tuned(
-    recipe: Recipe,
-    unit: NDArray[np.float32],
-    given: Neighbors | None,
-    seed: int,
-    progress: Progress | None,
-) -> tuple[Recipe, Neighbors | None, Defaults]:
-    """The recipe with k and γ of this collection, lists cut to that k, and what searches take by default."""
+    recipe: Recipe, unit: NDArray[np.float32], given: Neighbors | None, progress: Progress | None
+) -> tuple[Recipe, Neighbors | None, float | None, Defaults]:
+    """The recipe with k and γ of this collection, lists cut to that k and their recall, and what searches do."""
+    measured = None
+    if given is None and 1 < len(unit) <= tuning.SAMPLE:  # once, for the tuning and for the graph
+        k = min(max(tuning.KS), len(unit) - 1)
+        given, measured = neighbors.build_lists(unit, k=k, recall=recipe.recall, seed=recipe.seed, progress=progress)
     ks = tuning.KS if given is None else [k for k in tuning.KS if k <= given.ids.shape[1]]
-    found = tuning.tune(unit, given, ks=ks, seed=seed, progress=progress).chosen
+    found = tuning.tune(unit, given, ks=ks, seed=recipe.seed, progress=progress).chosen
     recipe = replace(recipe, k=found.k, gamma=found.gamma)
     if given is not None:
-        given = Neighbors(given.ids[:, : found.k], given.similarities[:, : found.k])
+        given = Neighbors(given.ids[:, : found.k], np.ascontiguousarray(given.similarities[:, : found.k]))
     tolerance = _AUTO_TOLERANCE if len(unit) <= _AUTO_EXACT else None
     blend = f"auto:{found.base:.3g}" if found.base else "auto"
-    return recipe, given, Defaults(f"lowpass:{found.alpha:g}", found.neighbors, blend, tolerance)
+    return recipe, given, measured, Defaults(f"lowpass:{found.alpha:g}", found.neighbors, blend, tolerance)
 
 
 def _item_pooling(vectors: Any, items: Items, pooling: str) -> Sparse | None:

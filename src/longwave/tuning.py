@@ -42,8 +42,8 @@ _GAMMA_RANGE = (1.0, 200.0)
 _PROBES = 300
 # Hits that are compared: the mean over these lengths, as the classes' size is unknown.
 _LENGTHS = (5, 10, 20)
-# Beyond this many vectors a random sample is tuned.
-_SAMPLE = 50_000
+#: Beyond this many vectors a random sample is tuned.
+SAMPLE = 50_000
 # Scores held at a time.
 _SCORE_NUMBERS = 1 << 24
 
@@ -123,8 +123,8 @@ def tune(
     more vectors a random sample is taken.
     """
     rng = np.random.default_rng(seed)
-    if len(unit) > _SAMPLE:
-        unit, lists = unit[np.sort(rng.choice(len(unit), _SAMPLE, replace=False))], None
+    if len(unit) > SAMPLE:
+        unit, lists = unit[np.sort(rng.choice(len(unit), SAMPLE, replace=False))], None
     n, dimension = unit.shape
     ks = [k for k in ks if 2 * k < n]
     if not ks or dimension < 2:
