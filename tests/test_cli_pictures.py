@@ -129,6 +129,9 @@ def test_a_name_that_may_be_two():
     names = Names(["x/a.jpg", "y/a.jpg", "y/b.png"])
     assert names.find("b") == names.find("y/b") == names.find("b.png") == "y/b.png"
     assert names.find("x/a") == "x/a.jpg"
+    for paths in (["a.jpg", "z/a.jpg", "a", "."], [".", "a", "z/a.jpg", "a.jpg"]):
+        both = Names(paths)
+        assert [both.find(path) for path in paths] == paths  # a whole path is never ambiguous
     assert names.find("c") is None
     with pytest.raises(InputError, match=r"may be 'x/a\.jpg' or 'y/a\.jpg'"):
         names.find("a")

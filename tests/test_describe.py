@@ -271,6 +271,18 @@ def test_what_failed_once_is_tried_again(three, encoder, tmp_path, monkeypatch):
     assert len(describe_folder(three, encoder, **choices).paths) == 3
 
 
+@pytest.mark.parametrize("choices", [{}, {"regions": True}, {"whiten": False}, {"regions": True, "whiten": False}])
+def test_a_chunk_of_bad_pictures(three, encoder, tmp_path, monkeypatch, choices):
+    monkeypatch.setattr(encoding, "CHUNK", 1)
+    for name in ("a.jpg", "d.heic", "z.png"):
+        (three / name).write_bytes(b"nothing")
+    for _ in range(2):
+        made = describe_folder(three, encoder, size=128, workdir=tmp_path / "work", **choices)
+        assert len(made.paths) == 3
+        assert [name for name, _ in made.skipped] == ["a.jpg", "d.heic", "z.png"]
+        assert np.isfinite(made.vectors).all()
+
+
 def test_a_decoder_that_dies(three, encoder, monkeypatch, tmp_path):
     monkeypatch.setattr(encoding, "CHUNK", 1)
     name, weights, mean, std = encoder.name, encoder.weights, encoder.mean, encoder.std
@@ -302,7 +314,7 @@ def test_a_map_that_is_not_finite_is_left_out(three, encoder):
     Image.open(three / "china-whole.jpg").transpose(Image.Transpose.ROTATE_90).save(three / "upright.jpg")
     made = describe_folder(three, Broken(), size=128, dimensions=6)
     assert [name for name, _ in made.skipped] == ["upright.jpg"]
-    assert "not finite" in made.skipped[0][1]
+    assert "upright.jpg is given values that are not finite" in made.skipped[0][1]
     with pytest.raises(InputError, match=r"not finite .* for .*upright"):
         describe_queries([three / "upright.jpg"], Broken(), made.recipe, made.whitening)
 
@@ -311,7 +323,8 @@ def test_choices_that_do_not_fit(three, encoder):
     known = descriptors.Whitening(np.zeros(64, dtype=np.float32), np.eye(64, 8, dtype=np.float32))
     for choices, words in (
         ({"dimensions": 0}, "dimensions"),
-        ({"dimensions": 5, "whiten": False}, "a whitening that is learned"),
+        ({"dimensions": 5, "whiten": False}, "there is none"),
+        ({"shrinkage": 3, "whiten": False}, "a whitening that is learned"),
         ({"pairs": [("china-whole.jpg", "page-half.jpg")], "whiten": False}, "a whitening that is learned"),
         ({"pairs": [("china-whole.jpg", "b.jpg")]}, "give paths within it, such as 'china-whole.jpg'"),
         ({"whitening": known}, "for 64 channels, lite0.onnx has 1280"),

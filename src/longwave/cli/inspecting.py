@@ -14,6 +14,7 @@ from longwave import descriptors, filters
 from longwave.cli import options as o
 from longwave.cli.application import app
 from longwave.cli.display import out
+from longwave.errors import InputError
 from longwave.index import Index
 from longwave.resources import show
 from longwave.settings import Structure
@@ -113,7 +114,10 @@ def _search_line(kept: Structure) -> str:
 
 def _picture_lines(index: Index) -> dict[str, str]:
     """Of an index of pictures: where they are, and how they were described."""
-    recipe, folder = descriptors.recipe_from(index.about)
+    try:
+        recipe, folder = descriptors.recipe_from(index.about)
+    except InputError as error:
+        return {"pictures": str(error)}
     kind = "by regions" + (f", at most {recipe.reduce} a picture" if recipe.reduce else "")
     described = f"{recipe.encoder}, {recipe.size} pixels, {recipe.pool} over {recipe.scales} scales"
     return {

@@ -20,6 +20,7 @@ from longwave.cli import options as o
 from longwave.cli.display import err, progress_bars
 from longwave.cli.results import check_picture
 from longwave.cli.truth import Names
+from longwave.datasets.files import split_name
 from longwave.datasets.formats import READERS
 from longwave.descriptors.encoders import DEFAULT, parse_scale
 from longwave.descriptors.pictures import Box
@@ -301,7 +302,7 @@ def _pictures_in(texts: Sequence[str]) -> list[Path] | None:
 
 
 def _is_vectors(text: str) -> bool:
-    return Path(text.partition(":")[0]).suffix.lower() in READERS
+    return Path(split_name(text)[0]).suffix.lower() in READERS
 
 
 def _pairs_from(path: Path) -> list[tuple[str, str]]:

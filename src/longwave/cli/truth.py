@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +27,22 @@ class Names:
     """Paths, found also without their suffix or their folders where that is not ambiguous."""
 
     def __init__(self, paths: Iterable[str]) -> None:
-        self.forms: dict[str, set[str]] = {}
-        for path in paths:
+        self.paths = set(paths)
+
+    @cached_property
+    def forms(self) -> dict[str, set[str]]:
+        """What else each path may be called."""
+        forms: dict[str, set[str]] = {}
+        for path in self.paths:
             plain = Path(path)
-            for form in (path, str(plain.with_suffix("")), plain.name, plain.stem):
-                self.forms.setdefault(form, set()).add(path)
-            self.forms[path] = {path}
+            for form in (str(plain.with_suffix("")), plain.name, plain.stem) if plain.name else ():
+                forms.setdefault(form, set()).add(path)
+        return forms
 
     def find(self, name: str) -> str | None:
         """The path of a name, None where there is none."""
+        if name in self.paths:
+            return name
         found = self.forms.get(name, set())
         if len(found) > 1:
             first, second, *_ = sorted(found)
@@ -60,8 +68,8 @@ def from_json(path: Path, ids: Array) -> list[Judgement]:
             '{"queries": [{"positive": [3, 17], "junk": [5]}, ...]}, one entry per query'
         ) from error
     known = set(ids.tolist())
-    if whole.get("images") and ids.dtype.kind == "U":
-        paths = Names(known)
+    paths = Names(known) if ids.dtype.kind == "U" else None
+    if whole.get("images") and paths is not None:
         names = [paths.find(str(name)) for name in whole["images"]]
         wrong = [
             i for pair in pairs for part in pair for i in part if not isinstance(i, int) or not 0 <= i < len(names)
@@ -71,7 +79,7 @@ def from_json(path: Path, ids: Array) -> list[Judgement]:
         kept = [[[names[i] for i in part if names[i] is not None] for part in pair] for pair in pairs]
         return [Judgement(*pair) for pair in kept]
     return [
-        Judgement(_known(positive, ids, known, path, row), _known(junk, ids, known, path, row))
+        Judgement(*(_known(part, ids, known, paths, f"{path}: query {row}") for part in (positive, junk)))
         for row, (positive, junk) in enumerate(pairs)
     ]
 
@@ -86,16 +94,14 @@ def from_labels(items: str, queries: str | None, ids: Array) -> list[Judgement]:
     return label_judgements(query_labels, item_labels, ids)
 
 
-def _known(entries: list[Any], ids: Array, known: set[Any], path: Path, row: int) -> list[Any]:
-    strings = ids.dtype.kind == "U"
-    paths = Names(known) if strings else None
+def _known(entries: list[Any], ids: Array, known: set[Any], paths: Names | None, where: str) -> list[Any]:
     named = []
     for entry in entries:
-        if strings and isinstance(entry, int) and 0 <= entry < len(ids):
+        if paths is not None and isinstance(entry, int) and 0 <= entry < len(ids):
             entry = ids[entry].item()
         elif paths is not None and isinstance(entry, str):
             entry = paths.find(entry) or entry
         if not isinstance(entry, int | str) or entry not in known:
-            raise InputError(f"{path}: query {row} names item {entry!r}, which the index does not have")
+            raise InputError(f"{where} names item {entry!r}, which the index does not have")
         named.append(entry)
     return named

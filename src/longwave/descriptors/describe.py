@@ -91,10 +91,12 @@ def describe_folder(
     learns = whiten and whitening is None
     if recentre and whitening is None:
         raise InputError("recentre is for a whitening from elsewhere: give it (--whiten FILE.npz), or leave it out")
-    if (pairs is not None and not learns) or (dimensions is not None and whitening is None and not whiten):
+    if not learns and (pairs is not None or shrinkage is not None):
         raise InputError(
-            "pairs and dimensions are for a whitening that is learned: leave them out, or let it be learned"
+            "pairs and shrinkage are for a whitening that is learned: leave them out, or let it be learned"
         )
+    if dimensions is not None and whitening is None and not whiten:
+        raise InputError("dimensions are kept by a whitening, and there is none: leave them out, or whiten")
     names = list_pictures(folder)
     _check_pairs(pairs, names)
     recipe = Recipe.of(encoder, size=size, pool=pool, scales=scales, regions=regions, reduce=reduce)
@@ -114,7 +116,7 @@ def describe_folder(
     skipped = tuple((name, reason) for name, reason in zip(names, reasons, strict=True) if reason)
     readable = [name for name, count in zip(names, counts, strict=True) if count]
     if not readable:
-        raise FileError(f"none of the {len(names)} pictures in {folder} can be read: {skipped[0][1]}")
+        raise FileError(f"none of the {len(names)} pictures in {folder} can be described: {skipped[0][1]}")
     if skipped:
         warnings.warn(
             f"{len(skipped)} of {len(names)} pictures are left out; the first: {skipped[0][1]}",
@@ -136,8 +138,10 @@ def describe_folder(
     width = recipe.channels if whitening is None else whitening.dimensions
     vectors = np.empty((total if regions else len(readable), width), dtype=np.float32)
     filled = 0
-    for chunk in chunks:
-        own = _finished(chunk.raw(), recipe, whitening)
+    for raw in (chunk.raw() for chunk in chunks):
+        if not raw.counts.any():
+            continue
+        own = _finished(raw, recipe, whitening)
         vectors[filled : filled + len(own)] = own
         filled += len(own)
     recipe = replace(recipe, whitening=_name(whitening), dimensions=vectors.shape[1])

@@ -91,7 +91,7 @@ def encode(
             for place, i in enumerate(wanted):
                 for later in wanted[place + 1 : place + 2]:  # decoded while this one is encoded
                     waiting[later] = _decode_all(decoders, chunks[later], recipe.size)
-                raw = _encode_chunk(waiting.pop(i)(), recipe, encoder)
+                raw = _encode_chunk(chunks[i], waiting.pop(i)(), recipe, encoder)
                 if checkpoint is None:
                     made[i] = raw
                 else:
@@ -130,7 +130,9 @@ def _stage(paths: Sequence[Path], recipe: Recipe) -> str:
     return hashlib.blake2b(json.dumps([facts, states]).encode(), digest_size=16).hexdigest()
 
 
-def _encode_chunk(decoded: list[NDArray[np.uint8] | str], recipe: Recipe, encoder: Encoder) -> Raw:
+def _encode_chunk(
+    paths: Sequence[Path], decoded: list[NDArray[np.uint8] | str], recipe: Recipe, encoder: Encoder
+) -> Raw:
     by_shape: dict[tuple[int, ...], list[int]] = {}
     for i, picture in enumerate(decoded):
         if not isinstance(picture, str):
@@ -144,8 +146,12 @@ def _encode_chunk(decoded: list[NDArray[np.uint8] | str], recipe: Recipe, encode
                 if np.isfinite(feature_map).all():
                     regions[i] = pooled_regions(feature_map, pool=recipe.pool, scales=recipe.scales).astype(np.float16)
                 else:
-                    decoded[i] = "is given values that are not finite (NaN or infinite) by the encoder"
-    vectors = np.concatenate([regions[i] for i in sorted(regions)]) if regions else np.zeros((0, 0), dtype=np.float16)
+                    decoded[i] = f"{paths[i]} is given values that are not finite (NaN or infinite) by the encoder"
+    vectors = (
+        np.concatenate([regions[i] for i in sorted(regions)])
+        if regions
+        else np.zeros((0, recipe.channels), dtype=np.float16)
+    )
     counts = np.array([len(regions.get(i, ())) for i in range(len(decoded))], dtype=np.int64)
     return Raw(vectors, counts, np.array([p if isinstance(p, str) else "" for p in decoded], dtype=str))
 

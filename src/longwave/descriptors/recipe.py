@@ -72,7 +72,10 @@ class Recipe:
             known |= {name: _plain(known[name]) for name in ("mean", "std")}
             return cls(**{**known, "answer": tuple(known["answer"])})
         except (KeyError, TypeError) as error:
-            raise InputError(f"this recipe of description is not complete: {error} is missing") from error
+            raise InputError(
+                f"this recipe of description is not complete: {error} is missing; "
+                "another version of Longwave made it: describe the pictures again"
+            ) from error
 
     def check_same(self, other: Recipe, *, what: str = "the query") -> None:
         """Raise unless vectors of both can be compared; the message names what differs."""
