@@ -35,6 +35,13 @@ def run(competitor, source, number, target, **environment):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def summed(vectors, owner):
+    """Global descriptors of pictures: sums of their regions. (m, d), (m,) -> (pictures, d)"""
+    total = np.zeros((int(owner.max()) + 1, vectors.shape[1]), dtype=np.float32)
+    np.add.at(total, owner, vectors)
+    return total
+
+
 def machine():
     """What the figures were measured on."""
     packages = ("numpy", "scipy", "numba", "faiss-cpu", "hnswlib", "pynndescent", "primme", "longwave")

@@ -44,13 +44,6 @@ SHRINKAGES = (0, 1, 3, 5, 10, 20, 40)
 CHROMA = np.array([[0.0, -0.344136, 1.772], [1.402, -0.714136, 0.0]], dtype=np.float32)
 
 
-def summed(vectors, owner):
-    """The global descriptors: sums of the regions."""
-    total = np.zeros((int(owner.max()) + 1, vectors.shape[1]), dtype=np.float32)
-    np.add.at(total, owner, vectors)
-    return normalize(total)
-
-
 class Oxford:
     """The photographs that are there, their truth, and the regions of pictures and queries before whitening."""
 
@@ -76,7 +69,9 @@ class Oxford:
         vectors, queries = normalize(cut(self.raw)), normalize(cut(self.raw_queries))
         if kind == "regional":
             return vectors, self.ids[self.owner], queries, self.query_of
-        return summed(vectors, self.owner), self.ids, summed(queries, self.query_of), None
+        pairs = (vectors, self.owner), (queries, self.query_of)
+        whole, asked = (normalize(measure.summed(*pair)) for pair in pairs)
+        return whole, self.ids, asked, None
 
     def shipped(self, kind):
         if kind == "global":

@@ -77,13 +77,6 @@ def five_of(vectors, image_of):
     return {"vectors": fewer, "image_of": owner}
 
 
-def summed(vectors, owner):
-    """The global descriptors: sums of the regions."""
-    total = np.zeros((int(owner.max()) + 1, vectors.shape[1]), dtype=np.float32)
-    np.add.at(total, owner, vectors)
-    return total
-
-
 def at_rank(index, rank, alpha):
     """The filter that makes a basis one of lower rank: what is left out counts as h(0), as with the complement."""
     least = np.sort(index.spectrum.eigenvalues)[-rank]
@@ -133,9 +126,9 @@ def main(workdir, rank=1000):
     value = 100 * mean_average_precision(top_k(rmatch, rmatch.shape[1])[0], judgements)
     table.add("R-match", mAP=round(value, 2), ms=1000 * seconds / len(judgements))
 
-    asked = summed(queries, query_of)
+    asked = measure.summed(queries, query_of)
     start = time.perf_counter()
-    whole = Index.build(summed(vectors, image_of), spectrum=Chebyshev(rank))
+    whole = Index.build(measure.summed(vectors, image_of), spectrum=Chebyshev(rank))
     facts = {"k": 50, "rank": rank, "seconds": time.perf_counter() - start, "memory": whole.memory()}
     hits = whole.search(asked, len(whole), solver=Euclidean())
     table.add("global, Euclidean", mAP=round(100 * mean_average_precision(hits.ids, judgements), 2))

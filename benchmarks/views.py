@@ -54,12 +54,6 @@ def write_views(folder):
     return found["motorcycle_left"]
 
 
-def summed(vectors, owner):
-    total = np.zeros((int(owner.max()) + 1, vectors.shape[1]), dtype=np.float32)
-    np.add.at(total, owner, vectors)
-    return normalize(total)
-
-
 def same(vectors, labels, count, asked=None, **build):
     """Share of the first hits that are views of the same picture, for each solver."""
     index = Index.build(vectors, spectrum=Chebyshev(200), **build)
@@ -85,7 +79,8 @@ def handfuls(raw, owner, labels, add, repeats=12):
                 whitening = learn_pca(raw[rows], dimensions=max(1, int(rows.sum()) // 8), shrinkage=added)
                 own = labels[chosen]
                 asked = np.flatnonzero([(own == label).sum() > 1 for label in own])
-                vectors = summed(normalize(whitening(raw[rows])), np.searchsorted(chosen, owner[rows]))
+                regions = normalize(whitening(raw[rows]))
+                vectors = normalize(measure.summed(regions, np.searchsorted(chosen, owner[rows])))
                 values.append(same(vectors, own, 2, asked))
             means = {name: round(float(np.mean([v[name] for v in values])), 2) for name in SOLVERS}
             add("handful", pictures=3 * several + single, views_of=several, shrinkage=shrinkage, **means)
