@@ -35,6 +35,18 @@ def run(competitor, source, number, target, **environment):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def recorder(name, **facts):
+    """A function that prints and keeps a row of results; results/NAME.json has all of them after every row."""
+    rows = []
+
+    def add(part, **figures):
+        rows.append({"part": part, **figures})
+        print(json.dumps(rows[-1]), flush=True)
+        save(name, {**facts, "rows": rows})
+
+    return add
+
+
 def summed(vectors, owner):
     """Global descriptors of pictures: sums of their regions. (m, d), (m,) -> (pictures, d)"""
     total = np.zeros((int(owner.max()) + 1, vectors.shape[1]), dtype=np.float32)

@@ -235,14 +235,9 @@ def noisy(pixels, strength):
 
 
 def main(workdir, encoder="lite0"):
-    folder, rows = Path(workdir), []
+    folder = Path(workdir)
     folder.mkdir(exist_ok=True)
-
-    def add(part, **figures):
-        rows.append({"part": part, **figures})
-        print(json.dumps(rows[-1]), flush=True)
-        measure.save("pictures-oxford", {"rank": RANK, "pictures": 1000, "rows": rows})
-
+    add = measure.recorder("pictures-oxford", rank=RANK, pictures=1000)
     for kind in DIMENSIONS:
         add("two commands", kind=kind, **two_commands(kind, encoder, folder))
     opened = open_encoder(encoder)

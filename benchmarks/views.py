@@ -6,7 +6,6 @@ Four views each of 19 pictures: whole, cropped, turned, at half the size. What s
 and of a handful; and objects cut from one picture of a stereo pair, of which the other is in the collection.
 """
 
-import json
 import sys
 from pathlib import Path
 
@@ -102,14 +101,9 @@ def objects(made, encoder, left, add):
 
 
 def main(workdir, encoder="lite0"):
-    folder, rows = Path(workdir), []
+    folder = Path(workdir)
     folder.mkdir(exist_ok=True)
-
-    def add(part, **figures):
-        rows.append({"part": part, **figures})
-        print(json.dumps(rows[-1]), flush=True)
-        measure.save("views", {"rows": rows})
-
+    add = measure.recorder("views")
     left = write_views(folder / "views")
     opened = open_encoder(encoder)
     common = {"workdir": folder / "work"}

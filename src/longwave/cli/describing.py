@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +12,7 @@ from longwave import descriptors
 from longwave.cli import pictures
 from longwave.cli.application import app
 from longwave.cli.display import err
+from longwave.cli.results import check_folder
 from longwave.errors import FileError, InputError
 
 
@@ -60,7 +60,7 @@ def encoder(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="F", help="The .onnx file to write.")],
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
 ) -> None:
-    """Convert the default encoder to ONNX, once: it then runs without torch, and starts three times as fast.
+    """Convert the default encoder to ONNX, once: it then runs without torch, and starts faster.
 
     \b
     longwave encoder -o lite0.onnx
@@ -76,7 +76,6 @@ def _check_target(path: Path, suffix: str, force: bool) -> None:
     """Raise before the work if the file could not be written."""
     if path.suffix != suffix:
         raise FileError(f"cannot write {path}: the suffix must be {suffix}")
-    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-        raise FileError(f"cannot write {path}: {path.parent} is not a folder that can be written to")
+    check_folder(path)
     if path.exists() and not force:
         raise FileError(f"{path} is there already; say --force to replace it")

@@ -75,6 +75,11 @@ def check_picture(path: Path) -> None:
     """Raise before the work if the picture could not be written."""
     if path.suffix not in (".png", ".pdf", ".svg", ".jpg"):
         raise FileError(f"cannot write {path}: the suffix must be .png, .pdf, .svg or .jpg")
+    check_folder(path)
+
+
+def check_folder(path: Path) -> None:
+    """Raise unless a file can be written where this one shall be."""
     if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
         raise FileError(f"cannot write {path}: {path.parent} is not a folder that can be written to")
 

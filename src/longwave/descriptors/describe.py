@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from longwave.checkpoint import open_checkpoint
 from longwave.checks import check_counts
@@ -53,6 +53,31 @@ class Description:
     skipped: tuple[tuple[str, str], ...] = ()
 
 
+@dataclass(frozen=True)
+class Learned:
+    """How a whitening is learned on the pictures themselves; what is None is chosen by their number."""
+
+    dimensions: int | None
+    shrinkage: float | None
+    pairs: Sequence[tuple[str, str]] | None
+
+    def __post_init__(self) -> None:
+        if self.shrinkage is not None:
+            check_shrinkage(self.shrinkage)
+
+    def on(self, chunks: list[Chunk], names: list[str], n_regions: int, *, most: int, seed: int) -> Whitening:
+        """PCA of the regions, or from pairs of whole pictures. most: dimensions by default."""
+        dimensions = self.dimensions or min(most, max(1, n_regions // _PER_DIMENSION))
+        shrinkage = _SHRINKAGE * max(1.0, _ENOUGH / len(names)) if self.shrinkage is None else self.shrinkage
+        if self.pairs is None:
+            return learn_pca(_sample(chunks, n_regions, seed), dimensions=dimensions, shrinkage=shrinkage)
+        place = {name: i for i, name in enumerate(names)}
+        rows = [(place[one], place[two]) for one, two in self.pairs if one in place and two in place]
+        if not rows:
+            raise InputError("of no pair both pictures can be read; give others, or leave the pairs out")
+        return learn_supervised(_wholes(chunks), rows, dimensions=dimensions, shrinkage=shrinkage)
+
+
 def describe_folder(
     folder: str | Path,
     encoder: Encoder,
@@ -84,17 +109,15 @@ def describe_folder(
     them needs `if __name__ == "__main__":`.
     Pictures that cannot be read are left out with a warning, and listed in `skipped`.
     """
-    if shrinkage is not None:
-        check_shrinkage(shrinkage)
     if dimensions is not None:
         check_counts(dimensions=dimensions)
-    learns = whiten and whitening is None
-    if recentre and whitening is None:
-        raise InputError("recentre is for a whitening from elsewhere: give it (--whiten FILE.npz), or leave it out")
-    if not learns and (pairs is not None or shrinkage is not None):
+    learned = Learned(dimensions, shrinkage, pairs) if whiten and whitening is None else None
+    if learned is None and (pairs is not None or shrinkage is not None):
         raise InputError(
             "pairs and shrinkage are for a whitening that is learned: leave them out, or let it be learned"
         )
+    if recentre and whitening is None:
+        raise InputError("recentre is for a whitening from elsewhere: give it (--whiten FILE.npz), or leave it out")
     if dimensions is not None and whitening is None and not whiten:
         raise InputError("dimensions are kept by a whitening, and there is none: leave them out, or whiten")
     names = list_pictures(folder)
@@ -124,14 +147,8 @@ def describe_folder(
             stacklevel=2,
         )
     total = int(counts.sum())
-    if shrinkage is None:
-        shrinkage = _SHRINKAGE * max(1.0, _ENOUGH / len(readable))
-    if learns:
-        wanted = dimensions or min(REGIONAL if regions else GLOBAL, max(1, total // _PER_DIMENSION))
-        if pairs is not None:
-            whitening = _from_pairs(chunks, readable, pairs, wanted, shrinkage)
-        else:
-            whitening = learn_pca(_sample(chunks, total, seed), dimensions=wanted, shrinkage=shrinkage)
+    if learned is not None:
+        whitening = learned.on(chunks, readable, total, most=REGIONAL if regions else GLOBAL, seed=seed)
     elif whitening is not None:
         whitening = whitening if dimensions is None else whitening.cut(dimensions)
         whitening = whitening.recentred(_sample(chunks, total, seed)) if recentre else whitening
@@ -196,6 +213,15 @@ def _sample(chunks: list[Chunk], total: int, seed: int) -> NDArray[np.float32]:
     return np.concatenate([part for part in taken if part.size]).astype(np.float32)
 
 
+def _wholes(chunks: list[Chunk]) -> NDArray[np.float32]:
+    """The first region of every picture, which is all of it. (pictures, C)"""
+    parts = []
+    for raw in (chunk.raw() for chunk in chunks):
+        counts = raw.counts[raw.counts > 0]
+        parts.append(raw.vectors[np.cumsum(counts) - counts].astype(np.float32))
+    return np.concatenate(parts)
+
+
 def _check_pairs(pairs: Sequence[tuple[str, str]] | None, names: list[str]) -> None:
     known = set(names)
     missing = [name for pair in pairs or () for name in pair if name not in known]
@@ -204,26 +230,6 @@ def _check_pairs(pairs: Sequence[tuple[str, str]] | None, names: list[str]) -> N
             f"a pair names {missing[0]!r}, which is not among the {len(names)} pictures of the folder; "
             f"give paths within it, such as {names[0]!r}"
         )
-
-
-def _from_pairs(
-    chunks: list[Chunk],
-    names: list[str],
-    pairs: Sequence[tuple[str, str]],
-    dimensions: int,
-    shrinkage: float,
-) -> Whitening:
-    """Supervised whitening from whole pictures, the first region of each."""
-    wholes = []
-    for raw in (chunk.raw() for chunk in chunks):
-        counts = raw.counts[raw.counts > 0]
-        wholes.append(raw.vectors[np.cumsum(counts) - counts].astype(np.float32) if len(counts) else None)
-    place = {name: i for i, name in enumerate(names)}
-    rows: ArrayLike = [(place[one], place[two]) for one, two in pairs if one in place and two in place]
-    if not rows:
-        raise InputError("of no pair both pictures can be read; give others, or leave the pairs out")
-    found = np.concatenate([w for w in wholes if w is not None])
-    return learn_supervised(found, rows, dimensions=dimensions, shrinkage=shrinkage)
 
 
 def _finished(raw: Raw, recipe: Recipe, whitening: Whitening | None) -> NDArray[np.float32]:
