@@ -52,9 +52,9 @@ def grid(vectors, queries, judgements):
     plain = of_peak(queries @ vectors.T)
     values = {}
     for k in KS:
-        matrix = build(Neighbors(lists.ids[:, :k], lists.similarities[:, :k]), gamma=3.0).normalized
+        matrix = build(Neighbors(lists.ids[:, :k], lists.similarities[:, :k]), kernel=Power(3.0)).normalized
         near = [Neighbors(found.ids[:, :m], found.similarities[:, :m]) for m in NEIGHBORS]
-        y = [observe(part, np.arange(len(queries)), n_vertices=len(vectors), gamma=3.0) for part in near]
+        y = [observe(part, np.arange(len(queries)), n_vertices=len(vectors), kernel=Power(3.0)) for part in near]
         for alpha in ALPHAS:
             solved = ConjugateGradient(1e-5)(System(matrix, None), sp.csr_array(sp.vstack(y)), LowPass(alpha)).scores
             for count, scores in zip(NEIGHBORS, np.split(solved, len(NEIGHBORS)), strict=True):

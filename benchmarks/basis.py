@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from benchmarks import measure
 from longwave import LowPass, graph
 from longwave.datasets import fashion_mnist
+from longwave.kernels import Power
 from longwave.neighbors import nearest_others
 from longwave.vectors import normalize
 
@@ -27,7 +28,7 @@ OURS = {f"longwave_basis, TOLERANCE={t}": {"TOLERANCE": t} for t in ("1e-1", "1e
 
 def giant_component(n):
     vectors = normalize(fashion_mnist().vectors[:n])
-    built = graph.build(nearest_others(vectors, k=50), gamma=3.0)
+    built = graph.build(nearest_others(vectors, k=50), kernel=Power(3.0))
     keep = np.flatnonzero(built.labels == 0)
     return sp.csr_array(built.normalized[keep][:, keep])
 

@@ -5,13 +5,14 @@ from hypothesis.extra.numpy import arrays
 
 import oracle
 from longwave import graph
+from longwave.kernels import Power
 from longwave.neighbors import nearest_others
 from longwave.vectors import normalize
 
 
 def make(vectors, k, gamma=3.0):
     v = normalize(np.asarray(vectors, dtype=np.float64))
-    return graph.build(nearest_others(v, k=max(1, min(k, len(v) - 1))), gamma=gamma)
+    return graph.build(nearest_others(v, k=max(1, min(k, len(v) - 1))), kernel=Power(gamma))
 
 
 def test_equals_the_oracle(hard_vectors):

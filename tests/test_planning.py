@@ -3,13 +3,14 @@ import pytest
 
 from longwave import Exact, Heat, LowPass, graph, planning
 from longwave.errors import InputError
+from longwave.kernels import Power
 from longwave.neighbors import nearest_others
 from longwave.vectors import normalize
 
 
 @pytest.fixture(scope="module")
 def digits_graph(digits_split):
-    return graph.build(nearest_others(normalize(digits_split[0]), k=20), gamma=3.0)
+    return graph.build(nearest_others(normalize(digits_split[0]), k=20), kernel=Power(3.0))
 
 
 @pytest.mark.parametrize("h", [LowPass(0.99), LowPass(0.9), Heat(5.0)], ids=repr)
@@ -43,6 +44,6 @@ def test_the_suggestion_respects_memory(digits_graph):
 
 
 def test_nothing_to_decide():
-    lonely = graph.build(nearest_others(np.eye(30, dtype=np.float32), k=1), gamma=3.0)
+    lonely = graph.build(nearest_others(np.eye(30, dtype=np.float32), k=1), kernel=Power(3.0))
     with pytest.raises(InputError, match="any rank does"):
         planning.advise(lonely)

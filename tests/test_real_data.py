@@ -8,6 +8,7 @@ import longwave as lw
 from longwave import graph
 from longwave.datasets import fashion_mnist
 from longwave.errors import FileError
+from longwave.kernels import Power
 from longwave.neighbors import nearest_others
 from longwave.vectors import normalize
 from test_cli import map_of, run
@@ -115,7 +116,7 @@ def test_default_basis_on_fashion_mnist_equals_eigsh():
     except FileError as error:
         pytest.skip(str(error))
     v = normalize(images)
-    whole = graph.build(nearest_others(v, k=50), gamma=3.0)
+    whole = graph.build(nearest_others(v, k=50), kernel=Power(3.0))
     giant = np.flatnonzero(whole.labels == 0)
     matrix = sp.csr_array(whole.normalized[giant][:, giant])
     ours, theirs = lw.Chebyshev(500)(matrix), lw.Lanczos(500)(matrix)

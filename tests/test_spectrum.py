@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from longwave import Chebyshev, Exact, Lanczos, LowPass, Simultaneous
 from longwave.errors import ConvergenceError, ConvergenceWarning, InputError
+from longwave.kernels import Power
 from longwave.neighbors import nearest_others
 from longwave.spectrum import blocks, chebyshev, sparsify
 from longwave.spectrum.density import density_of_states
@@ -29,7 +30,7 @@ def knn_matrix(digits_split):
     from longwave import graph
 
     v = normalize(np.vstack([digits_split[0], digits_split[2]]))
-    whole = graph.build(nearest_others(v, k=20), gamma=3.0)
+    whole = graph.build(nearest_others(v, k=20), kernel=Power(3.0))
     giant = np.flatnonzero(whole.labels == 0)
     return sp.csr_array(whole.normalized[giant][:, giant])
 

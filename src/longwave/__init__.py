@@ -7,10 +7,12 @@ x = h(𝒲) y, where y says which vectors look like the query, 𝒲 is the neigh
 """
 
 from longwave import datasets
+from longwave.blending import Anchor, Blend
 from longwave.errors import LongwaveError, LongwaveWarning
 from longwave.filters import Heat, Ideal, LowPass, Polynomial, Walk
-from longwave.index import Index
-from longwave.ranking import Blend, Euclidean
+from longwave.index import PAPER, Index
+from longwave.kernels import Local, Power
+from longwave.ranking import Euclidean
 from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Precomputed, RandomWalk, Spectral
 from longwave.spectrum import Chebyshev, Exact, Lanczos, Simultaneous
 from longwave.types import Hits, Spectrum
@@ -21,6 +23,7 @@ __all__ = [
     "Index", "Hits", "Spectrum",
     "Chebyshev", "Lanczos", "Simultaneous", "Exact",
     "LowPass", "Heat", "Ideal", "Walk", "Polynomial",
-    "Spectral", "ConjugateGradient", "Hybrid", "RandomWalk", "ChebyshevFilter", "Precomputed", "Euclidean", "Blend",
+    "Spectral", "ConjugateGradient", "Hybrid", "RandomWalk", "ChebyshevFilter", "Precomputed", "Euclidean",
+    "Power", "Local", "Anchor", "Blend", "PAPER",
     "LongwaveError", "LongwaveWarning", "datasets",
 ]  # fmt: skip

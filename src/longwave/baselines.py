@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from longwave.blending import Blending
 from longwave.checks import check_counts
 from longwave.errors import InputError
 from longwave.filters import LowPass
@@ -20,7 +21,7 @@ from longwave.graph import normalize as normalize_graph
 from longwave.index import Index
 from longwave.neighbors import nearest, nearest_others
 from longwave.observation import Queries, observe
-from longwave.ranking import Blend, Euclidean, euclidean_scores
+from longwave.ranking import Euclidean, euclidean_scores
 from longwave.rmatch import rmatch_scores
 from longwave.solvers import ConjugateGradient, Solver, Spectral, System
 from longwave.types import Array, Filter, Hits, Neighbors, Sparse
@@ -42,7 +43,7 @@ class Manifold:
     filter: Filter = field(default_factory=lambda: LowPass(0.99))
     neighbors: int = 10
     cut: int | None = None
-    blend: float | Blend | None = None
+    blend: float | Blending | None = None
 
     def __call__(self, index: Index, queries: ArrayLike, k: int = 10, *, query_groups: ArrayLike | None = None) -> Hits:
         """Search."""
@@ -114,10 +115,12 @@ class RegionMatch:
     def __call__(self, index: Index, queries: ArrayLike, k: int = 10, *, query_groups: ArrayLike | None = None) -> Hits:
         """Match and sum."""
         asked = Queries.make(queries, dimension=index.dimension, groups=query_groups)
-        item_of = index.items.item_of
-        item_of = np.arange(len(index.vectors)) if item_of is None else item_of
-        scores = rmatch_scores(asked.regions, asked.query_of, _whole(index), item_of)
-        return _hits(index, scores, k)
+        items, vectors = index.items, _whole(index)
+        given = np.arange(items.n_given) if items.row_of is None else items.row_of
+        item_of = np.arange(len(items)) if items.item_of is None else items.item_of
+        scores = rmatch_scores(asked.regions, asked.query_of, vectors[given], item_of)
+        places, best = top_k(scores, min(k, len(index)))
+        return Hits(index.ids[places], best)
 
 
 @dataclass(frozen=True)
@@ -146,7 +149,7 @@ class TruncatedDiffusion:
         found = []
         for query in range(len(asked)):
             near = euclidean_scores(summed[[query]], vectors, index.pooling)[0]
-            kept = np.sort(top_k(near[None, :], min(self.count, len(index)))[0][0])
+            kept = np.sort(top_k(near[None, :], min(self.count, len(near)))[0][0])
             scores = near - near.max() - 1  # all below 0, in Euclidean order
             scores[kept] = self._diffused(index, adjacency, asked.regions[asked.query_of == query], kept)
             found.append(scores)
@@ -155,15 +158,18 @@ class TruncatedDiffusion:
     def _diffused(self, index: Index, adjacency: Sparse, regions: NDArray[np.float32], kept: Array) -> Array:
         """Scores of the kept items. regions: of one query, (m, d); kept: (count,) -> (count,)"""
         pooling, vertices = None, kept
-        if index.items.item_of is not None and index.pooling is not None:
-            vertices = np.flatnonzero(np.isin(index.items.item_of, kept))
+        if index.pooling is not None:
+            vertices = np.unique(sp.csr_array(index.pooling[kept]).indices)
             pooling = sp.csr_array(sp.csr_array(index.pooling[kept])[:, vertices])
-        lists = nearest(regions, index.vectors[vertices], k=min(self.neighbors, len(vertices)))
+        lists = nearest(regions, index.vectors[vertices], k=min(max(self.neighbors, 10), len(vertices)))
+        scales = index.graph.scales
         y = observe(
             lists,
             np.zeros(len(regions), dtype=np.int64),
+            count=self.neighbors,
             n_vertices=len(vertices),
-            gamma=index.settings.gamma,
+            kernel=index.similarity,
+            scales=None if scales is None else scales[vertices],
             cut=self.cut,
         )
         part, _ = normalize_graph(sp.csr_array(sp.csr_array(adjacency[vertices])[:, vertices]))
@@ -191,7 +197,8 @@ def _ranked(index: Index, queries: Array, vectors: Array, k: int) -> Hits:
 
 
 def _hits(index: Index, scores: Array, k: int) -> Hits:
-    places, best = top_k(scores, min(k, len(index)))
+    """The best items by the scores of targets. scores: (q, targets)"""
+    places, best = index.items.expand(*top_k(scores, min(k, scores.shape[1])), min(k, len(index)))
     return Hits(index.ids[places], best)
 
 

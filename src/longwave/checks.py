@@ -18,3 +18,13 @@ def check_value(value: object, name: str, expected: str) -> None:
     """A filter, solver or method is a value that can be called, not its name and not its class."""
     if isinstance(value, type) or not callable(value):
         raise InputError(f"{name} must be {expected}, got {value!r}")
+
+
+def number_text(value: float) -> str:
+    """A number as short as it can be read back: 3, 0.97.
+
+    >>> number_text(3.0), number_text(0.97)
+    ('3', '0.97')
+    """
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))

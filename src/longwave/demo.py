@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from longwave.blending import Blend
 from longwave.datasets.sets import LabelledSet, digits, held_out
 from longwave.evaluation import Judgement, average_precision, label_judgements
 from longwave.filters import Heat, LowPass
-from longwave.index import Index
+from longwave.index import PAPER, Index
 from longwave.plots import Strip, draw_strips
-from longwave.ranking import Blend, Euclidean
+from longwave.ranking import Euclidean
 from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, RandomWalk, Spectral
 from longwave.spectrum import Chebyshev, Exact, Lanczos, Simultaneous
 from longwave.types import Array, Hits
@@ -57,7 +58,7 @@ def _variants(vectors: Array) -> Iterator[tuple[str, str, Index, dict[str, Any],
     """Name, choice in code, index, search options, and the parts of the index it needs."""
 
     def build(**options: Any) -> Index:
-        return Index.build(vectors, k=K, **options)
+        return Index.build(vectors, progress=False, **{**PAPER, "k": K, **options})
 
     exact, approx = build(spectrum=Exact()), build(spectrum=Chebyshev(RANK))
     on_basis, on_graph = ("vectors", "basis"), ("vectors", "graph")

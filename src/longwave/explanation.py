@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from longwave.items import Items
 from longwave.solvers import ChebyshevFilter, Spectral, System
 from longwave.types import Array, Filter, Sparse
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """score: of the item. neighbors: ids of the query's neighbours, those that contribute most first.
+    """score: of the item, as `search` gives it. manifold: what reaches it through the graph. similarity: Euclidean.
 
-    similarities: (m,) y of each. contributions: (m,) what each adds to the score; they sum to it. path: ids of the
-    items on the strongest way from a neighbour of the query to the item, both ends included; empty if there is none.
+    neighbors: ids of the query's neighbours, those that contribute most first. similarities: (m,) y of each.
+    contributions: (m,) what each adds to `manifold`; they sum to it. path: ids of the items on the strongest way from a
+    neighbour of the query to the item, both ends included; empty if there is none.
     """
 
     score: float
+    manifold: float
+    similarity: float
     neighbors: Array
     similarities: Array
     contributions: Array
     path: list[object]
 
     def __str__(self) -> str:
-        lines = [f"score {self.score:.4g}, from {len(self.neighbors)} neighbours of the query:"]
+        lines = [
+            f"score {self.score:.4g}; Euclidean similarity {self.similarity:.4g}",
+            f"{self.manifold:.4g} reaches it through the graph, from {len(self.neighbors)} neighbours of the query:",
+        ]
         rows = zip(self.neighbors.tolist(), self.similarities, self.contributions, strict=True)
-        lines += [f"  {name}  similarity {y:.3f}  contributes {part:.4g}" for name, y, part in rows]
+        lines += [f"  {name}  weight {y:.3f}  contributes {part:.4g}" for name, y, part in rows]
         way = " → ".join(str(name) for name in self.path)
         lines.append(
             f"way: query → {way}" if self.path else "way: none; no chain of neighbours leads from the query to it"
@@ -38,26 +43,27 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain(system: System, observation: Sparse, place: int, filter: Filter, items: Items) -> Explanation:
-    """h(𝒲) is symmetric, so the score of an item is Σ_j (h(𝒲) p)_j y_j, p its row of Σ. observation: CSR (1, n)."""
-    n = system.normalized.shape[0]
-    row = sp.csr_array(([1.0], ([0], [place])), shape=(1, n)) if system.pooling is None else system.pooling[[place]]
-    pulse = sp.csr_array(row, dtype=np.float32)
-    alone = replace(system, pooling=None, pooled=None)
+@dataclass(frozen=True, eq=False)
+class Route:
+    """How a target is reached: contributions (m,) of the vertices (m,) that y touches, and the strongest path."""
+
+    vertices: NDArray[np.int64]
+    observed: Array
+    contributions: Array
+    path: NDArray[np.int64]
+
+
+def route(system: System, observation: Sparse, target: int, filter: Filter) -> Route:
+    """h(𝒲) is symmetric, so the score of a target is Σ_j (h(𝒲) p)_j y_j, p its row of Σ. observation: CSR (1, n)."""
+    pulse = sp.csr_array(system.targets_of[:, [target]].T, dtype=np.float32)  # p: (1, n)
+    alone = System(system.normalized, system.spectrum)
     solver = ChebyshevFilter() if system.spectrum is None else Spectral()
     response = solver(alone, pulse, filter).scores[0]  # h(𝒲) p: (n,)
     vertices, y = observation.indices, observation.data
     contributions = response[vertices] * y
     order = np.argsort(-np.abs(contributions), kind="stable")
-    item_of = np.arange(n) if items.item_of is None else items.item_of[:n]
-    way = strongest_path(system.normalized, vertices[y > 0], y[y > 0], pulse.indices)
-    steps = item_of[way]
-    path = items.ids[steps[np.concatenate([[True], np.diff(steps) != 0])]].tolist() if len(way) else []
-    if path and path[-1] != items.ids[place]:
-        path.append(items.ids[place].item())  # an item outside of the graph hangs on its neighbours in it
-    return Explanation(
-        float(contributions.sum()), items.ids[item_of[vertices[order]]], y[order], contributions[order], path
-    )
+    path = strongest_path(system.normalized, vertices[y > 0], y[y > 0], pulse.indices)
+    return Route(vertices[order], y[order], contributions[order], path)
 
 
 def strongest_path(

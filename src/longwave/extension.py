@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from longwave.errors import FilterError
 from longwave.filters import response, warn_if_not_low_pass
+from longwave.kernels import Kernel
 from longwave.observation import observe
 from longwave.solvers.spectral import direct_gains
 from longwave.types import Array, Filter, Neighbors, Sparse, Spectrum
 
 
-def psi(neighbors: Neighbors, *, n_vertices: int, gamma: float, normalized: bool = False) -> Sparse:
+def psi(
+    found: Neighbors,
+    *,
+    count: int,
+    n_vertices: int,
+    kernel: Kernel,
+    scales: NDArray[np.float32] | None = None,
+    normalized: bool = False,
+) -> Sparse:
     """ψ(z)_i = s(v_i | z), a sparse row over the graph for every unseen vector z. CSR (m, n).
 
-    neighbors: lists of every z. normalized: divide each row by its sum. Then ψ(z)ᵀx is a mean of its neighbours'
-    scores and comparable with x_i of the graph's own items; as printed it counts an item with many near neighbours
-    several times over.
+    found: lists of every z, the first `count` of which are used; scales: (n,) of the vertices, for a kernel that has
+    them. normalized: divide each row by its sum. Then ψ(z)ᵀx is a mean of its neighbours' scores and comparable with
+    x_i of the graph's own items; as printed it counts an item with many near neighbours several times over.
     """
-    rows = observe(neighbors, np.arange(len(neighbors.ids)), n_vertices=n_vertices, gamma=gamma)
+    own = np.arange(len(found.ids))
+    rows = observe(found, own, count=count, n_vertices=n_vertices, kernel=kernel, scales=scales)
     if not normalized:
         return rows
     total = np.asarray(rows.sum(axis=1)).ravel()

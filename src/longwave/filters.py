@@ -9,9 +9,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from longwave.checks import number_text
 from longwave.errors import FilterError, FilterWarning, InputError
 from longwave.types import Array, Filter
 
@@ -165,6 +167,23 @@ _PARSERS: dict[str, tuple[Callable[..., Filter], str]] = {
     "walk": (lambda alpha=0.99, steps=10.0: Walk(alpha, steps), "walk:ALPHA,STEPS"),
     "polynomial": (lambda *c: Polynomial(c), "polynomial:C0,C1,..."),
 }
+
+
+def text_of(filter: Filter) -> str:
+    """A filter as text, read again by `parse`; an error for a function of the user's.
+
+    >>> text_of(LowPass(0.9))
+    'lowpass:0.9'
+    """
+    kinds: dict[type, str] = {LowPass: "lowpass", Heat: "heat", Ideal: "ideal", Walk: "walk", Polynomial: "polynomial"}
+    if type(filter) not in kinds:
+        raise InputError(
+            f"an index keeps LowPass, Heat, Ideal, Walk or Polynomial as its own filter, not {filter!r}; "
+            "give that to search"
+        )
+    values: list[Any] = list(vars(filter).values())
+    numbers = values[0] if isinstance(filter, Polynomial) else values
+    return f"{kinds[type(filter)]}:{','.join(number_text(number) for number in numbers)}"
 
 
 def parse(text: str) -> Filter:

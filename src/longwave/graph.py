@@ -6,25 +6,29 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from longwave import kernels
 from longwave.basis import narrow_indices
+from longwave.kernels import Kernel
 from longwave.types import Array, Graph, Neighbors, Sparse
 
-
-def similarity(products: Array, gamma: float) -> Array:
-    """s(v, z) = [vᵀz]₊^γ (§2.3), element by element."""
-    return np.maximum(products, 0) ** gamma
+# A weight below this does not connect: float32 would make a component of what no wave passes through.
+_SMALLEST = 1e-12
 
 
-def mutual_adjacency(neighbors: Neighbors, *, gamma: float) -> Sparse:
+def mutual_adjacency(neighbors: Neighbors, *, kernel: Kernel, scales: Array | None = None) -> Sparse:
     """w_ij = min(s(v_i | v_j), s(v_j | v_i)): an edge where each is among the other's neighbours (§2.3).
 
-    The two products may differ in the last bit; the minimum makes W symmetric exactly. Edges of similarity 0 are none.
+    The two products may differ in the last bit; the minimum makes W symmetric exactly. Weights of about 0 are no edges.
+    scales: (n,) of every vertex, for a kernel that has them.
     """
     n, k = neighbors.ids.shape
     present = neighbors.ids.ravel() >= 0
     rows = np.repeat(np.arange(n), k)[present]
-    weights = similarity(neighbors.similarities.ravel()[present], gamma).astype(np.float32)
-    directed = sp.csr_array((weights, (rows, neighbors.ids.ravel()[present])), shape=(n, n))
+    columns = neighbors.ids.ravel()[present]
+    one, other = (None, None) if scales is None else (scales[rows], scales[columns])
+    weights = kernels.weights(kernel, neighbors.similarities.ravel()[present], one, other).astype(np.float32)
+    weights[weights < _SMALLEST] = 0
+    directed = sp.csr_array((weights, (rows, columns)), shape=(n, n))
     adjacency = sp.csr_array(directed.minimum(directed.T))
     adjacency.eliminate_zeros()
     adjacency.sort_indices()
@@ -55,10 +59,12 @@ def component_labels(adjacency: Sparse) -> NDArray[np.int64]:
     return np.asarray(rank[labels], dtype=np.int64)
 
 
-def build(neighbors: Neighbors, *, gamma: float) -> Graph:
+def build(neighbors: Neighbors, *, kernel: Kernel) -> Graph:
     """Neighbour lists to graph: mutual adjacency, normalisation, components. Time and memory O(n k)."""
-    adjacency = mutual_adjacency(neighbors, gamma=gamma)
+    scaled = kernels.scale_neighbor(kernel)
+    scales = None if scaled is None else kernels.scales(neighbors.similarities, scaled)
+    adjacency = mutual_adjacency(neighbors, kernel=kernel, scales=scales)
     normalized, degrees = normalize(adjacency)
-    # A vertex with fewer than k others has room for anyone.
+    # A vertex with fewer than k others would accept any vector as a neighbour.
     reach = np.where(np.isfinite(neighbors.similarities[:, -1]), neighbors.similarities[:, -1], -1.0)
-    return Graph(normalized, degrees, component_labels(adjacency), reach.astype(np.float32))
+    return Graph(normalized, degrees, component_labels(adjacency), reach.astype(np.float32), scales)

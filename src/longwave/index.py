@@ -8,13 +8,26 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from longwave import ann, explanation, extension, filters, neighbors, online, planning, resources, storage, tuning
+from longwave import (
+    ann,
+    blending,
+    copies,
+    explanation,
+    extension,
+    filters,
+    kernels,
+    online,
+    planning,
+    resources,
+    storage,
+)
 from longwave.ann import Ann
 from longwave.arrays import (
     check_range,
@@ -28,32 +41,49 @@ from longwave.arrays import (
     unpack_spectrum,
 )
 from longwave.basis import Basis
-from longwave.candidates import sample_waves
+from longwave.blending import Anchor, Blending
+from longwave.candidates import ranked_rows, sample_waves
 from longwave.checks import check_counts, check_value
 from longwave.compact import check_basis_kind, compress, relative_error
 from longwave.errors import CorruptIndexError, DataWarning, InputError
 from longwave.explanation import Explanation
+from longwave.fidelity import fidelity
 from longwave.filters import LowPass, fingerprint
 from longwave.items import Items
+from longwave.kernels import Kernel, Local, Power
+from longwave.neighbors import check_lists
 from longwave.observation import Queries
 from longwave.offline import Recipe
 from longwave.online import Online
+from longwave.planning import Advised
 from longwave.pooling import check_pooling, pooling_matrix
-from longwave.ranking import Blend, Euclidean, Lean, without_self
+from longwave.progress import shown
+from longwave.ranking import Euclidean, without_self
 from longwave.resources import Work
 from longwave.settings import Defaults, Settings, Stored, Structure
 from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Solver, Spectral, System
 from longwave.solvers.precomputed import largest_entries
-from longwave.spectrum import Chebyshev, Method
-from longwave.types import Array, Filter, Graph, Hits, Neighbors, Progress, Sparse, Spectrum
+from longwave.spectrum import Method
+from longwave.types import Array, Filter, Graph, Hits, Progress, Sparse, Spectrum
 from longwave.vectors import check_vectors, unit_queries, unit_vectors
 
-_SOLVER, _SPECTRUM = Spectral(), Chebyshev(rank=1000)  # frozen values: safe as defaults
+# Frozen values: safe as defaults.
+_SOLVER, _SPECTRUM, _FILTER, _BLEND = Spectral(), Advised(), LowPass(0.99), Anchor()
 # Rows of a part of Ū that are scanned rather than searched: 40 MB at rank 1,000.
 _SCANNED = 10_000
-# Sharp weights and a wide filter need more of the spectrum than a basis of usual rank has. Up to so many vectors a
-# tuned index therefore makes up for the rest by a few steps on the graph, which take milliseconds there.
-_AUTO_EXACT, _AUTO_TOLERANCE = 20_000, 0.01
+#: The paper's own setting: `Index.build(vectors, **PAPER)`.
+PAPER: Mapping[str, Any] = MappingProxyType(
+    {
+        "k": 50,
+        "kernel": Power(3.0),
+        "balanced": False,
+        "merge_copies": False,
+        "across_items": False,
+        "filter": LowPass(0.99),
+        "neighbors": 10,
+        "blend": 0,
+    }
+)
 # Before the names of arrays that the user keeps with the index.
 _ATTACHED = "attached-"
 
@@ -82,6 +112,7 @@ class Index:
     spectrum: Spectrum | None
     items: Items
     settings: Settings
+    similarity: Kernel = field(default_factory=Local, repr=False)
     extension: Sparse | None = None
     pooling: Sparse | None = field(default=None, repr=False)
     pooled: Basis | None = field(default=None, repr=False)
@@ -101,40 +132,70 @@ class Index:
         ids: ArrayLike | None = None,
         lists: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
         k: int = 50,
-        gamma: float = 3.0,
+        kernel: Kernel | None = None,
+        gamma: float | None = None,
+        balanced: bool = True,
+        merge_copies: bool = True,
+        across_items: bool = True,
         spectrum: Method | None = _SPECTRUM,
         components: str = "blocks",
         min_rank: int = 5,
         pooling: str = "gmp",
         sparsity: float | None = None,
         recall: float | None = None,
+        filter: Filter = _FILTER,
+        neighbors: int = 5,
+        blend: float | str | Blending | None = _BLEND,
         seed: int = 0,
         start: Index | None = None,
         workdir: str | Path | None = None,
         memory: int | str | None = None,
-        auto: bool = False,
+        auto: bool = True,
         fast: bool | None = None,
-        progress: Progress | None = None,
+        progress: Progress | bool | None = None,
     ) -> Index:
-        """Build the graph and its basis: the offline stage.
+        """Build the graph and its basis: the offline stage. Without any option this is the best setting known.
 
-        vectors: (n, d), any real type and layout. groups: (n,) the item each vector belongs to, for regional search.
-        ids: one int or string per item; row numbers (or the group labels) by default. lists: neighbours from elsewhere,
-        row numbers (n, k) or a pair of these and their dot products; k is then theirs. k: neighbours in the graph, the
-        vector itself not counted. spectrum: `Chebyshev`, `Lanczos`, `Simultaneous`, `Exact`, or None for no basis.
-        components: "blocks" (every component by itself, at least `min_rank` pairs each), "giant" (the largest only,
-        as in the paper's experiments) or "whole". pooling: "gmp" or "sum". sparsity: fraction of the basis's entries to
-        drop. recall: of the neighbour lists; None is exact but for large n, where it is 0.95. start: an earlier index
-        of the same vectors but for those after its last row; `Chebyshev` begins with its basis, which saves time only
-        where hardly anything is new.
-        workdir: a folder for finished stages and rounds; after a crash the same call goes on from there. memory: bytes,
-        or text such as "20G", that the build may take, what the machine has by default; `ResourceError` before the work
-        if it takes more. auto: find k, γ and what `search` does by default from the vectors themselves (`tuning`), in
-        place of `k` and `gamma`. fast: add approximate searches (`accelerate`); None where one query would otherwise
-        read more than a quarter of a gigabyte. A k above n − 1 and a rank above n are clipped.
+        What is searched:
+
+        - vectors: (n, d), any real type and layout. Copies of a vector are one vertex of the graph.
+        - groups: (n,) the item each vector belongs to, for items of several vectors (regional search).
+        - ids: one int or string per item; row numbers (or the group labels) by default.
+
+        The graph:
+
+        - k: neighbours of each vector, itself not counted; a k above n − 1 is clipped.
+        - kernel: how neighbours weigh, `Local()` by default, `Power(3)` with groups; gamma is short for `Power(gamma)`.
+        - lists: neighbours from elsewhere, row numbers (n, k) or a pair of these and their dot products; k is theirs.
+        - recall: of the neighbour lists; None is exact but for large n, where it is 0.95.
+        - balanced: divide the score of every vertex by the root of its degree, so that popular ones do not win.
+        - merge_copies: equal vectors are one vertex. across_items: with groups, neighbours are those of other items.
+
+        The basis:
+
+        - spectrum: `Chebyshev`, `Lanczos`, `Simultaneous`, `Exact`, or None for no basis. A rank above n is clipped.
+        - components: "blocks" (every component by itself, at least `min_rank` pairs each), "giant" (the largest only,
+          as in the paper's experiments) or "whole".
+        - sparsity: fraction of the basis's entries to drop.
+        - start: an earlier index of the same vectors but for those after its last row; `Chebyshev` begins with its
+          basis, which saves time only where hardly anything is new.
+
+        What `search` does unless told otherwise: filter (h), neighbors (how many vectors a query observes), blend (what
+        Euclidean similarity adds). pooling: of the scores of an item's vectors, "gmp" or "sum".
+
+        The work: workdir is a folder for finished stages; after a crash the same call goes on from there. memory:
+        bytes, or text such as "20G", that the build may take, what the machine has by default; `ResourceError` before
+        the work if it takes more. fast: add approximate searches (`accelerate`); None where one query would otherwise
+        read more than a quarter of a gigabyte. progress: a function told (stage, done, total); False for silence; by
+        default bars in a terminal or notebook, and a line per stage in the log "longwave".
+
+        `Index.build(vectors, **longwave.PAPER)` is the paper's own setting. auto is accepted and changes nothing.
         """
         check_pooling(pooling)
-        recipe = Recipe(k, gamma, spectrum, components, min_rank, sparsity, recall, seed)
+        chosen = _kernel_from(kernel, gamma, regional=groups is not None)
+        defaults = Defaults(filters.text_of(filter), neighbors, blending.text_of(blending.parse(blend)))
+        check_counts(neighbors=neighbors)
+        recipe = Recipe(k, chosen, spectrum, components, min_rank, sparsity, recall, seed)
         if start is not None and not isinstance(start, Index):
             raise InputError(f"start must be an Index, got {type(start).__name__}; open one with Index.load(path)")
         array = check_vectors(vectors)
@@ -148,42 +209,49 @@ class Index:
         unit = unit_vectors(array, checked=True)
         given = None
         if lists is not None:
-            given = neighbors.check_lists(unit, *(lists if isinstance(lists, tuple) else (lists,)))
-        defaults, measured = Defaults(), None
-        if auto:
-            recipe, given, measured, defaults = _tuned(recipe, unit, given, progress)
-        made = recipe.make(
-            unit,
-            given=given,
-            earlier=None if start is None else start._basis_of_first(unit),
-            workdir=None if workdir is None else Path(workdir),
-            check=lambda sizes: resources.check(work, limit, component=int(sizes.max())),
-            progress=progress,
-        )
-        rank = None if spectrum is None else spectrum.rank
-        settings = Settings(
-            recipe.k,
-            made.k_used,
-            made.recall if measured is None else measured,
-            recipe.gamma,
-            repr(spectrum),
-            rank,
-            components,
-            min_rank,
-            pooling,
-            sparsity,
-            seed,
-            search=defaults,
-        )
-        index = cls(unit, made.graph, made.spectrum, items, settings, pooling=_item_pooling(unit, items, pooling))
-        index = index._with_pooled()
-        if fast is None:
-            fast = index.spectrum is not None and planning.wants_approximate(unit.size, index.system.pooled_basis)
-        if not fast:
-            return index
-        if defaults.tolerance is not None:  # the steps on the graph would pass by the approximate search
-            index = replace(index, settings=replace(index.settings, search=replace(defaults, tolerance=None)))
-        return index.accelerate()
+            given = check_lists(unit, *(lists if isinstance(lists, tuple) else (lists,)))
+        pooled = None if items.item_of is None else pooling_matrix(unit, items.item_of, pooling=pooling)
+        same = copies.find_copies(unit) if merge_copies else None
+        if same is not None:
+            firsts, row_of = same
+            items = replace(items, row_of=row_of)
+            unit = unit[firsts]
+            if given is not None:
+                given = copies.lists_of_firsts(given, firsts, row_of, k=width)
+            if pooled is not None:
+                pooled = copies.columns_of_firsts(pooled, row_of)
+        with shown(progress) as report:
+            made = recipe.make(
+                unit,
+                given=given,
+                item_of=items.first_item_of_rows() if across_items else None,
+                earlier=None if start is None else start._basis_of_first(unit),
+                workdir=None if workdir is None else Path(workdir),
+                check=lambda sizes: resources.check(work, limit, component=int(sizes.max())),
+                progress=report,
+            )
+            settings = Settings(
+                k=recipe.k,
+                k_used=made.k_used,
+                recall=made.recall,
+                kernel=kernels.text_of(chosen),
+                balanced=bool(balanced),
+                spectrum=repr(made.method),
+                rank=None if made.method is None else made.method.rank,
+                components=components,
+                min_rank=min_rank,
+                pooling=pooling,
+                sparsity=sparsity,
+                seed=seed,
+                search=defaults,
+            )
+            index = cls(unit, made.graph, made.spectrum, items, settings, similarity=chosen, pooling=pooled)
+            index = index._with_pooled()
+            measured = fidelity(index.system, filter, seed=seed)
+            index = replace(index, settings=replace(settings, fidelity=measured))
+            if fast is None:
+                fast = index.spectrum is not None and planning.wants_approximate(unit.size, index.system.pooled_basis)
+            return index.accelerate() if fast else index
 
     def search(
         self,
@@ -199,42 +267,37 @@ class Index:
         where: ArrayLike | None = None,
         tolerance: float | None = None,
         solver: Solver | Euclidean | None = None,
-        blend: float | str | Blend | None = None,
+        blend: float | str | Blending | None = None,
         on_error: str = "raise",
     ) -> Hits:
-        """Rank the items along the manifold: the online stage. Returns `Hits`, (queries, min(k, items)).
+        """Rank the items along the manifold: the online stage. Returns `Hits`, (queries, k), or as many as there are.
 
         queries: (q, d), or one vector (d,). filter: h, any callable; no rebuild. neighbors: vertices that each query
-        vector observes. Where these, `blend` or `tolerance` are not given, `settings.search` says what is taken. cut:
-        entries of y kept, all by default. query_groups: the query of each row, 0 … Q−1, for queries of several regions
-        or examples. weights: of each row in its query, below 0 for what is not wanted.
+        vector observes. blend: what Euclidean similarity adds to the scores: `Anchor()`, a weight or `Blend` for FSRw,
+        0 for nothing. Where these three are not given, the index's own are taken (`settings.search`). cut: entries of y
+        kept, all by default. query_groups: the query of each row, 0 … Q−1, for queries of several regions or examples.
+        weights: of each row in its query, below 0 for what is not wanted.
         region_sum: "similarities" as in the paper, "products" as in its published scripts. where: only these items, a
         mask (N,) or a list of ids; scores are those of the search without it. tolerance: relative error that the answer
         may have, by iteration on the graph where the basis is not enough; `hits.errors` and `hits.steps` tell. solver:
-        how h(𝒲)y is evaluated. blend: weight of Euclidean similarity where the basis is thin (FSRw), or "auto", which
-        leans to Euclidean similarity for queries that the graph cannot be trusted with; 0 for none. on_error: "raise",
-        or "skip" to leave out queries with NaN, infinite or all-zero rows; `hits.queries` are then those answered.
-        `hits.confidence` tells how far the graph can be trusted with each.
+        how h(𝒲)y is evaluated; `Euclidean()` ranks without the graph. on_error: "raise", or "skip" to leave out queries
+        with NaN, infinite or all-zero rows; `hits.queries` are then those answered. `hits.confidence` tells how far the
+        graph can be trusted with each.
         """
-        known = self.settings.search
         filter, neighbors = self._defaults(filter, neighbors)
-        if blend is None and not isinstance(solver, Euclidean):
-            blend = known.blend
-        if tolerance is None and solver is None and isinstance(filter, LowPass):
-            tolerance = known.tolerance
+        if blend is not None and blending.parse(blend) is not None and isinstance(solver, Euclidean):
+            raise InputError(
+                "blend adds Euclidean similarity to a manifold search; leave it out with solver=Euclidean()"
+            )
+        mixed = blending.parse(self.settings.search.blend if blend is None else blend)
         check_counts(k=k, neighbors=neighbors, **({} if cut is None else {"cut": cut}))
         check_value(filter, "filter", "a value such as LowPass(0.99), or a function of the eigenvalues")
         solver = _SOLVER if solver is None else solver
         if not isinstance(solver, Euclidean):
             check_value(solver, "solver", "a value such as Spectral() or Euclidean()")
-        mixed = _blend_from(blend)
-        if mixed is not None and isinstance(solver, Euclidean):
-            raise InputError(
-                "blend adds Euclidean similarity to a manifold search; leave it out with solver=Euclidean()"
-            )
         if tolerance is not None:
             solver = self._solver_within(tolerance, filter, solver)
-        allowed = None if where is None else self.items.allowed(where, k=k)
+        allowed = None if where is None else self.items.allowed(where)
         asked = Queries.make(queries, dimension=self.dimension, groups=query_groups, weights=weights, on_error=on_error)
         hits = online.search(
             self.online,
@@ -266,17 +329,13 @@ class Index:
         taken = [name for name in ("query_groups", "weights", "on_error") if name in options]
         if taken:
             raise InputError(f"search_by_id takes its queries from the index; leave out {', '.join(taken)}")
-        whole = include_self
+        vectors = self.vectors[rows]
+        own_places = places
         if options.get("where") is not None:
-            allowed = self.items.allowed(options["where"], k=k)
-            own = np.isin(places, allowed)
-            whole = whole or not own.any()
-            if len(allowed) == k and not whole:
-                name = self.items.ids[places[own][0]].item()
-                raise InputError(f"where leaves {k - 1} items besides {name!r} but k is {k}; lower k, or widen where")
-        if whole:
-            return self.search(self.vectors[rows], k, query_groups=groups, **options)
-        hits = self.search(self.vectors[rows], k + 1, query_groups=groups, **options)
+            own_places = places[np.isin(places, self.items.allowed(options["where"]))]
+        if include_self or not len(own_places):
+            return self.search(vectors, k, query_groups=groups, **options)
+        hits = self.search(vectors, k + 1, query_groups=groups, **options)
         return without_self(hits, self.items.ids[places])
 
     def explain(
@@ -290,22 +349,46 @@ class Index:
     ) -> Explanation:
         """Why this item: what each neighbour of the query contributes to its score, and the way through the graph.
 
-        query: one vector (d,), or the rows (m, d) of one query. item: an id of the index. The sum of the contributions
-        is the score of `search` by the basis alone (`solver=Spectral()`) with the same filter and neighbours, no blend.
+        query: one vector (d,), or the rows (m, d) of one query. item: an id of the index. The score is that of `search`
+        with the same filter and neighbours; `Explanation` tells what it consists of.
         """
         filter, neighbors = self._defaults(filter, neighbors)
         check_counts(neighbors=neighbors)
         asked = Queries.make(query, dimension=self.dimension, weights=weights)
         asked = replace(asked, query_of=np.zeros_like(asked.query_of))  # all rows are one query
         place = int(self.items.places([item])[0])
+        options: dict[str, Any] = {"where": [item], "query_groups": asked.query_of, "weights": asked.weights}
+        solver = ChebyshevFilter() if self.spectrum is None else None
+        score = self.search(asked.regions, 1, filter=filter, neighbors=neighbors, solver=solver, **options)
+        similar = self.search(asked.regions, 1, solver=Euclidean(), **options)
         y = self.observe(asked, neighbors=neighbors)
-        return explanation.explain(self.system, y, place, filter, self.items)
+        way = explanation.route(self.system, y, int(self.items.target_of(np.array([place]))[0]), filter)
+        return Explanation(
+            float(score.scores[0, 0]),
+            float(way.contributions.sum()),
+            float(similar.scores[0, 0]),
+            self.ids[self.items.first_items(way.vertices)],
+            way.observed,
+            way.contributions,
+            self._named_path(way.path, place),
+        )
+
+    def _named_path(self, vertices: NDArray[np.int64], place: int) -> list[object]:
+        """A path of vertices as ids of items, each once, that ends with the item itself."""
+        if not len(vertices):
+            return []
+        steps = self.items.first_items(vertices)
+        names = self.ids[steps[np.concatenate([[True], np.diff(steps) != 0])]].tolist()
+        own = self.ids[place].item()
+        if int(self.items.target_of(np.array([place]))[0]) == vertices[-1] and self.items.item_of is None:
+            names[-1] = own  # a copy of it stands for it in the graph
+        return names if names[-1] == own else [*names, own]  # one outside of the graph hangs on its neighbours in it
 
     def observe(
-        self, queries: Queries, *, neighbors: int = 10, cut: int | None = None, region_sum: str = "similarities"
+        self, queries: Queries, *, neighbors: int, cut: int | None = None, region_sum: str = "similarities"
     ) -> Sparse:
         """The first search: query vectors to y, CSR (queries, n)."""
-        found = online.first_search(self.online, queries.regions, neighbors)
+        found = online.first_search(self.online, queries.regions, online.lists_needed(self.online, neighbors))
         return online.observe(self.online, queries, found, neighbors=neighbors, cut=cut, region_sum=region_sum)
 
     def embed(self, vectors: ArrayLike, *, filter: Filter | None = None, neighbors: int | None = None) -> Array:
@@ -329,36 +412,34 @@ class Index:
         *,
         groups: ArrayLike | None = None,
         ids: ArrayLike | None = None,
-        neighbors: int = 10,
+        neighbors: int | None = None,
         normalized: bool = True,
     ) -> Index:
         """An index that also ranks items outside of the graph, expressed by their neighbours in it (§5.4).
 
         The score of a new vector z is ψ(z)ᵀx; `normalized` divides ψ by its sum, which puts new and old items on one
-        scale (False: as printed). Nothing is rebuilt: one search per new vector. Rebuild when most items are new.
+        scale (False: as printed). neighbors: of every new vector, twice as many as a query observes by default. Nothing
+        is rebuilt: one search per new vector. Rebuild when most items are new.
         """
+        neighbors = 2 * self.settings.search.neighbors if neighbors is None else neighbors
         check_counts(neighbors=neighbors)
         unit = unit_vectors(vectors)
         if unit.shape[1] != self.dimension:
             raise InputError(f"vectors has {unit.shape[1]} dimensions but the index has {self.dimension}")
         rows = self._psi(unit, neighbors, normalized=normalized)
-        items = self.items.extend(Items.make(len(unit), groups=groups, ids=ids), default=ids is None and groups is None)
+        fresh = Items.make(len(unit), groups=groups, ids=ids)
+        items = self.items.extend(fresh, default=ids is None and groups is None, n_rows=len(self.vectors))
         stacked = rows if self.extension is None else sp.csr_array(sp.vstack([self.extension, rows]))
         vectors_now = (
             np.vstack([self.vectors, unit]) if isinstance(self.vectors, np.ndarray) else self.vectors.with_rows(unit)
         )
-        whole = replace(
-            self,
-            vectors=vectors_now,
-            items=items,
-            extension=stacked,
-            pooling=_extended_pooling(self, unit, items),
-            pooled=None,
-            second=None,  # they know nothing of the new items
-            rows=None,
-            rows_filter=None,
-            settings=replace(self.settings, second=None, rows=None),
-        )
+        pooling = _extended_pooling(self, unit, fresh) if items.item_of is not None else None
+        changed: dict[str, Any] = {"vectors": vectors_now, "items": items, "extension": stacked, "pooling": pooling}
+        settings = replace(self.settings, rows=None)
+        if pooling is not None:  # Ū has new rows, and the second search knows nothing of them
+            changed |= {"pooled": None, "second": None}
+            settings = replace(settings, second=None)
+        whole = replace(self, **changed, rows=None, rows_filter=None, settings=settings)
         return whole._with_pooled()
 
     def accelerate(
@@ -407,7 +488,8 @@ class Index:
         if len(part.rows) < _SCANNED and number > 0:
             return None
         waves = sample_waves(self.system, number, filter, count=200, seed=self.settings.seed)
-        return ann.build(part.values[:], kind, queries=waves, k=min(100, len(part.rows)), target=overlap)
+        rows = ranked_rows(self.system, number)
+        return ann.build(rows, kind, queries=waves, k=min(100, len(part.rows)), target=overlap)
 
     def compress(self, *, basis: str | None = None, vectors: str | None = None) -> Index:
         """An index that takes less memory: the dense part of U and Ū, and the vectors, in fewer bytes.
@@ -530,8 +612,9 @@ class Index:
             self.items,
             self.graph,
             self.system,
-            self.settings.gamma,
+            self.similarity,
             self.pooling,
+            self.settings.pooling,
             self.extension,
             self.first,
             self.second,
@@ -539,24 +622,49 @@ class Index:
 
     @cached_property
     def system(self) -> System:
-        """What solvers work on: Σ reaches from the vertices of the graph to all items."""
+        """What solvers work on: how the scores of vertices become those of items is part of it."""
+        pooling = added = None
+        if self.pooling is not None:
+            pooling = self._vertex_pooling
+        elif self.extension is not None:
+            added = self._balance(self.extension)
         return System(
             self.graph.normalized,
             self.spectrum,
-            self._vertex_pooling,
+            pooling,
             self.pooled,
+            self._gains,
+            added,
             self.rows,
             self.rows_filter,
             self.settings.rows,
         )
 
     @cached_property
+    def _gains(self) -> NDArray[np.float32] | None:
+        """d^{−1/2} of every vertex, 1 where it is isolated; None for scores as the paper has them. (n,)"""
+        if not self.settings.balanced:
+            return None
+        degrees = self.graph.degrees
+        return np.where(degrees > 0, np.maximum(degrees, 1e-9), 1.0).astype(np.float32) ** np.float32(-0.5)
+
+    def _balance(self, pooling: Sparse) -> Sparse:
+        """Σ D^{−1/2}, where scores are balanced. CSR (rows, n)"""
+        if self._gains is None:
+            return pooling
+        data = pooling.data * self._gains[pooling.indices]
+        return sp.csr_array((data, pooling.indices, pooling.indptr), pooling.shape)
+
+    @cached_property
     def _vertex_pooling(self) -> Sparse | None:
+        """Σ from the vertices of the graph to items of several vectors, those outside of the graph included."""
+        if self.pooling is None:
+            return None
         if self.extension is None:
-            return self.pooling
+            return self._balance(self.pooling)
         n = self.graph.n_vertices
         lift = sp.csr_array(sp.vstack([sp.eye_array(n, dtype=np.float32, format="csr"), self.extension]))
-        return lift if self.pooling is None else sp.csr_array(self.pooling @ lift)
+        return self._balance(sp.csr_array(self.pooling @ lift))
 
     def _basis_of_first(self, vectors: NDArray[np.float32]) -> Basis | None:
         """U as the start of a build of these vectors, whose first rows should be those of this index."""
@@ -593,9 +701,11 @@ class Index:
 
     def _psi(self, regions: NDArray[np.float32], count: int, *, normalized: bool = False) -> Sparse:
         return extension.psi(
-            online.first_search(self.online, regions, count),
+            online.first_search(self.online, regions, online.lists_needed(self.online, count)),
+            count=count,
             n_vertices=self.graph.n_vertices,
-            gamma=self.settings.gamma,
+            kernel=self.similarity,
+            scales=self.graph.scales,
             normalized=normalized,
         )
 
@@ -607,8 +717,12 @@ class Index:
             "reach": self.graph.reach,
             **pack_sparse("graph", self.graph.normalized),
         }
+        if self.graph.scales is not None:
+            arrays["scales"] = self.graph.scales
         if self.items.item_of is not None:
             arrays["item_of"] = self.items.item_of
+        if self.items.row_of is not None:
+            arrays["row_of"] = self.items.row_of
         if self.extension is not None:
             arrays |= pack_sparse("extension", self.extension)
         if self.spectrum is not None:
@@ -627,7 +741,7 @@ class Index:
     def _from_arrays(cls, settings: Settings, arrays: Mapping[str, Array]) -> Index:
         spectrum = pooled = None
         n, n_items = len(arrays["labels"]), len(arrays["ids"])
-        for name, end in (("labels", n), ("kinds", 3), ("item_of", n_items)):
+        for name, end in (("labels", n), ("kinds", 3), ("item_of", n_items), ("row_of", len(arrays["ids"]) + n_items)):
             if name in arrays:
                 check_range(name, arrays[name], end)
         second = None
@@ -639,18 +753,26 @@ class Index:
                 pooled = unpack_basis("pooled", arrays, n_items)
         vectors = unpack_rows("vectors", arrays, settings.vectors_as.kind if settings.vectors_as else "")
         added = len(vectors) - n
+        items = Items(arrays["ids"], arrays.get("item_of"), arrays.get("row_of"))
         return cls(
             vectors=vectors,
-            graph=Graph(unpack_sparse("graph", arrays, (n, n)), arrays["degrees"], arrays["labels"], arrays["reach"]),
+            graph=Graph(
+                unpack_sparse("graph", arrays, (n, n)),
+                arrays["degrees"],
+                arrays["labels"],
+                arrays["reach"],
+                arrays.get("scales"),
+            ),
             spectrum=spectrum,
-            items=Items(arrays["ids"], arrays.get("item_of")),
+            items=items,
             settings=settings,
+            similarity=kernels.parse(settings.kernel),
             extension=unpack_sparse("extension", arrays, (added, n)) if added else None,
             pooling=unpack_sparse("pooling", arrays, (n_items, len(vectors))) if "item_of" in arrays else None,
             pooled=pooled,
             first=_unpack_structure(settings.first, arrays, "first"),
             second=second,
-            rows=unpack_sparse("rows", arrays, (n, n_items)) if settings.rows else None,
+            rows=unpack_sparse("rows", arrays, (n, items.n_targets)) if settings.rows else None,
             rows_filter=arrays["rows_filter"] if settings.rows else None,
         )
 
@@ -663,47 +785,23 @@ def _unpack_structure(known: Structure | None, arrays: Mapping[str, Array], name
     return None if known is None else Ann.unpack(arrays[name], **vars(known))
 
 
-def _blend_from(blend: float | str | Blend | None) -> Blend | Lean | None:
-    if isinstance(blend, str):
-        name, _, base = blend.partition(":")
-        try:
-            return Lean(float(base or 0)) if name == "auto" else Blend(float(blend))
-        except ValueError as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"blend must be a weight, a Blend, 'auto' or 'auto:W', got '{blend}'") from None
-    if isinstance(blend, Blend) or blend is None:
-        return blend
-    return None if blend == 0 else Blend(weight=blend)
+def _kernel_from(kernel: Kernel | None, gamma: float | None, *, regional: bool) -> Kernel:
+    if gamma is not None:
+        if kernel is not None:
+            raise InputError(f"gamma={gamma} is short for kernel=Power({gamma}); give only one of the two")
+        return Power(gamma)
+    if kernel is not None:
+        return kernel
+    return Power(3.0) if regional else Local()
 
 
-def _tuned(
-    recipe: Recipe, unit: NDArray[np.float32], given: Neighbors | None, progress: Progress | None
-) -> tuple[Recipe, Neighbors | None, float | None, Defaults]:
-    """The recipe with k and γ of this collection, lists cut to that k and their recall, and what searches do."""
-    measured = None
-    if given is None and 1 < len(unit) <= tuning.SAMPLE:  # once, for the tuning and for the graph
-        k = min(max(tuning.KS), len(unit) - 1)
-        given, measured = neighbors.build_lists(unit, k=k, recall=recipe.recall, seed=recipe.seed, progress=progress)
-    ks = tuning.KS if given is None else [k for k in tuning.KS if k <= given.ids.shape[1]]
-    found = tuning.tune(unit, given, ks=ks, seed=recipe.seed, progress=progress).chosen
-    recipe = replace(recipe, k=found.k, gamma=found.gamma)
-    if given is not None:
-        given = Neighbors(given.ids[:, : found.k], np.ascontiguousarray(given.similarities[:, : found.k]))
-    tolerance = _AUTO_TOLERANCE if len(unit) <= _AUTO_EXACT else None
-    blend = f"auto:{found.base:.3g}" if found.base else "auto"
-    return recipe, given, measured, Defaults(f"lowpass:{found.alpha:g}", found.neighbors, blend, tolerance)
-
-
-def _item_pooling(vectors: Any, items: Items, pooling: str) -> Sparse | None:
-    return None if items.item_of is None else pooling_matrix(vectors, items.item_of, pooling=pooling)
-
-
-def _extended_pooling(index: Index, added: NDArray[np.float32], items: Items) -> Sparse | None:
+def _extended_pooling(index: Index, added: NDArray[np.float32], fresh: Items) -> Sparse:
     """Σ of the items there were and of the new ones, which never share a vector."""
-    if items.item_of is None:
-        return None
-    old, new = len(index.vectors), len(index)
-    first = sp.eye_array(old, dtype=np.float32, format="csr") if index.pooling is None else index.pooling
-    second = pooling_matrix(added, items.item_of[old:] - new, pooling=index.settings.pooling)
+    rows = len(index.vectors)
+    first = index.pooling
+    if first is None:
+        where = np.arange(len(index)), np.arange(rows) if index.items.row_of is None else index.items.row_of
+        first = sp.csr_array((np.ones(len(index), dtype=np.float32), where), shape=(len(index), rows))
+    own = np.arange(len(added)) if fresh.item_of is None else fresh.item_of
+    second = pooling_matrix(added, own, pooling=index.settings.pooling)
     return sp.csr_array(sp.block_diag([first, second], format="csr"), dtype=np.float32)

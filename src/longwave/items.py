@@ -14,10 +14,14 @@ from longwave.types import Array
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """ids: (N,) of ints or strings, distinct. item_of: (m,) item number of each vector; None where it is its own."""
+    """ids: (N,) of ints or strings, distinct. item_of: (m,) item of each vector that was given; None: its own number.
+
+    row_of: (m,) where each vector is stored, as copies of a vector are stored once; None where there are no copies.
+    """
 
     ids: Array
     item_of: NDArray[np.int64] | None
+    row_of: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -69,14 +73,81 @@ class Items:
         return np.argsort(self.ids, kind="stable")
 
     def rows_of(self, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The vectors of some items, and which of the items each belongs to: 0 … len(places) − 1. (m,), (m,)"""
+        """The rows of some items, and which of the items each belongs to: 0 … len(places) − 1. (m,), (m,)"""
         if self.item_of is None:
-            return places, np.arange(len(places))
-        rows = [np.flatnonzero(self.item_of == place) for place in places]
-        return np.concatenate(rows), np.repeat(np.arange(len(places)), [len(part) for part in rows])
+            given, owner = places, np.arange(len(places))
+        else:
+            parts = [np.flatnonzero(self.item_of == place) for place in places]
+            given, owner = np.concatenate(parts), np.repeat(np.arange(len(places)), [len(part) for part in parts])
+        return (given if self.row_of is None else self.row_of[given]), owner
 
-    def allowed(self, where: ArrayLike, *, k: int) -> NDArray[np.int64]:
-        """The items that a mask (N,) or a list of ids leaves, ascending; fewer than k is an error."""
+    def items_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """All items that have one of some rows, ascending."""
+        if self.row_of is None:
+            return np.unique(rows if self.item_of is None else self.item_of[rows])
+        given, ends = self._given_by_row
+        spans = [given[ends[row] : ends[row + 1]] for row in np.unique(rows)]
+        found = np.concatenate([np.zeros(0, dtype=np.int64), *spans])
+        return np.unique(found if self.item_of is None else self.item_of[found])
+
+    def first_items(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """One item of each of some rows: the first. (t,) -> (t,)"""
+        given = rows
+        if self.row_of is not None:
+            order, ends = self._given_by_row
+            given = order[ends[rows]]
+        return given if self.item_of is None else self.item_of[given]
+
+    def first_item_of_rows(self) -> NDArray[np.int64] | None:
+        """One item of each row, where items have several vectors; else None. (rows,)"""
+        if self.item_of is None:
+            return None
+        return self.first_items(np.arange(self.n_given if self.row_of is None else int(self.row_of.max()) + 1))
+
+    @property
+    def n_targets(self) -> int:
+        """What is ranked: the items themselves where they have groups of vectors, else the stored rows."""
+        if self.item_of is not None or self.row_of is None:
+            return len(self.ids)
+        return int(self.row_of.max()) + 1
+
+    def target_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """What stands for some items in a ranking."""
+        return places if self.item_of is not None or self.row_of is None else self.row_of[places]
+
+    def expand(
+        self, targets: NDArray[np.int64], scores: Array, k: int, allowed: NDArray[np.int64] | None = None
+    ) -> tuple[NDArray[np.int64], Array]:
+        """The first k items of a ranking of targets: copies follow each other with one score.
+
+        targets, scores: (q, t), best first, with at least k items. allowed: only these, ascending. -> (q, k), (q, k)
+        """
+        if self.item_of is not None or self.row_of is None:
+            return targets[:, :k], scores[:, :k]
+        given, ends = self._given_by_row
+        wanted = np.ones(len(given), dtype=bool) if allowed is None else np.isin(given, allowed)
+        out = np.empty((len(targets), k), dtype=np.int64)
+        values = np.empty((len(targets), k), dtype=scores.dtype)
+        for q, row in enumerate(targets):
+            starts, sizes = ends[row], ends[row + 1] - ends[row]
+            enough = min(len(row), int(np.searchsorted(np.cumsum(sizes), k)) + 1) if allowed is None else len(row)
+            starts, sizes = starts[:enough], sizes[:enough]
+            first = np.cumsum(sizes) - sizes
+            places = np.arange(sizes.sum()) + np.repeat(starts - first, sizes)
+            kept = np.flatnonzero(wanted[places])[:k]
+            out[q] = given[places[kept]]
+            values[q] = np.repeat(scores[q, :enough], sizes)[kept]
+        return out, values
+
+    @cached_property
+    def _given_by_row(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The given vectors in the order of their rows, and where those of each row begin."""
+        assert self.row_of is not None
+        counts = np.bincount(self.row_of)
+        return np.argsort(self.row_of, kind="stable"), np.concatenate([[0], np.cumsum(counts)])
+
+    def allowed(self, where: ArrayLike) -> NDArray[np.int64]:
+        """The items that a mask (N,) or a list of ids leaves, ascending; none at all is an error."""
         given = np.asarray(where)
         if given.dtype == bool:
             if given.shape != (len(self),):
@@ -84,14 +155,15 @@ class Items:
             left = np.flatnonzero(given)
         else:
             left = np.unique(self.places(given)) if given.size else np.zeros(0, dtype=np.int64)
-        if len(left) < k:
-            raise InputError(
-                f"where leaves {len(left)} items but k is {k}; lower k to at most {len(left)}, or widen where"
-            )
+        if not len(left):
+            raise InputError("where leaves no item at all; widen it")
         return left
 
-    def extend(self, others: Items, *, default: bool) -> Items:
-        """These items, then the others. default: the others have no ids of their own; numbers go on after the last."""
+    def extend(self, others: Items, *, default: bool, n_rows: int) -> Items:
+        """These items, then the others. default: the others have no ids of their own; numbers go on after the last.
+
+        n_rows: rows that these items have; those of the others follow.
+        """
         fresh = others.ids
         if default:
             if self.ids.dtype.kind not in "iu":
@@ -100,11 +172,23 @@ class Items:
         elif fresh.dtype.kind != self.ids.dtype.kind:
             raise InputError(f"ids must be of the kind the index has, {self.ids.dtype}, got {fresh.dtype}")
         ids = _distinct(np.concatenate([self.ids, fresh]))
-        if self.item_of is None and others.item_of is None:
-            return Items(ids, None)
-        first = np.arange(len(self.ids)) if self.item_of is None else self.item_of
-        second = np.arange(len(others.ids)) if others.item_of is None else others.item_of
-        return Items(ids, np.concatenate([first, second + len(self.ids)]))
+        item_of = row_of = None
+        if self.item_of is not None or others.item_of is not None:
+            second = np.arange(len(others.ids)) if others.item_of is None else others.item_of
+            item_of = np.concatenate([self._given_items(), second + len(self.ids)])
+        if self.row_of is not None or others.row_of is not None:
+            first = np.arange(n_rows) if self.row_of is None else self.row_of
+            second = np.arange(others.n_given) if others.row_of is None else others.row_of
+            row_of = np.concatenate([first, second + n_rows])
+        return Items(ids, item_of, row_of)
+
+    @property
+    def n_given(self) -> int:
+        """How many vectors were given."""
+        return len(self.ids) if self.item_of is None else len(self.item_of)
+
+    def _given_items(self) -> NDArray[np.int64]:
+        return np.arange(len(self.ids)) if self.item_of is None else self.item_of
 
 
 def _labels(labels: ArrayLike, name: str) -> Array:

@@ -8,8 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from longwave import kernels
 from longwave.errors import InputError
-from longwave.graph import similarity
+from longwave.kernels import Kernel
 from longwave.types import Array, Neighbors, Sparse
 from longwave.vectors import unit_queries
 
@@ -58,6 +59,11 @@ class Queries:
     def __len__(self) -> int:
         return int(self.query_of.max()) + 1
 
+    def some(self, start: int, stop: int) -> Queries:
+        """The queries from start to stop, numbered from 0."""
+        kept = (self.query_of >= start) & (self.query_of < stop)
+        return Queries(self.regions[kept], self.query_of[kept] - start, self.weights[kept])
+
     def summed(self) -> NDArray[np.float32]:
         """Σ_j w_j q_j of every query: Euclidean similarity is linear in the regions. (Q, d)"""
         total = np.zeros((len(self), self.regions.shape[1]), dtype=np.float32)
@@ -66,42 +72,56 @@ class Queries:
 
 
 def observe(
-    neighbors: Neighbors,
+    found: Neighbors,
     query_of: NDArray[np.int64],
     *,
+    count: int,
     n_vertices: int,
-    gamma: float,
+    kernel: Kernel,
+    scales: NDArray[np.float32] | None = None,
     weights: NDArray[np.float32] | None = None,
     cut: int | None = None,
     region_sum: str = "similarities",
 ) -> Sparse:
     """y_i = Σ_j w_j s(v_i | q_j) over the regions j of a query, then the `cut` largest entries. CSR (queries, n).
 
-    neighbors: lists of every region, (m, k); query_of: (m,) the query of each region, 0 … Q−1; weights: (m,), 1 by
-    default. With `region_sum` "products", y_i = [Σ_j w_j v_iᵀ q_j]₊^γ instead.
+    found: lists of every region, (m, at least count), of which the first `count` are observed. query_of: (m,) the query
+    of each region, 0 … Q−1. scales: (n,) of the vertices, for a kernel that has scales; those of the regions come from
+    their own lists. weights: (m,), 1 by default. With `region_sum` "products", y_i = [Σ_j w_j v_iᵀ q_j]₊^γ instead.
     """
     if region_sum not in SUMS:
         raise InputError(f"region_sum must be one of {', '.join(SUMS)}, got '{region_sum}'")
-    k = neighbors.ids.shape[1]
-    present = neighbors.ids.ravel() >= 0
-    products = neighbors.similarities.ravel()[present]
-    entries = similarity(products, gamma) if region_sum == "similarities" else products
+    summed = region_sum == "products"
+    if summed and scales is not None:
+        raise InputError(f"region_sum 'products' needs a kernel without scales, such as Power(3), not {kernel!r}")
+    ids, products = found.ids[:, :count], found.similarities[:, :count]
+    present = ids >= 0
+    entries = products if summed else _region_weights(found, ids, products, kernel, scales)
     if weights is not None:
-        entries = entries * np.repeat(weights, k)[present]
+        entries = entries * weights[:, None]
+    vertices, values = ids[present], entries[present]
     if len(query_of) == 1:  # one vector: no vertex twice, nothing to sum
-        y = _one_row(
-            neighbors.ids.ravel()[present],
-            similarity(entries, gamma) if region_sum == "products" else entries,
-            n_vertices,
-        )
+        y = _one_row(vertices, kernel(values, None, None) if summed else values, n_vertices)
         return y if cut is None else keep_largest(y, cut)
-    where = np.repeat(query_of, k)[present], neighbors.ids.ravel()[present]
-    y = sp.csr_array((entries, where), shape=(int(query_of.max()) + 1, n_vertices), dtype=np.float32)  # sums doubles
-    if region_sum == "products":
-        y.data = similarity(y.data, gamma)
+    where = np.repeat(query_of, ids.shape[1]).reshape(ids.shape)[present], vertices
+    y = sp.csr_array((values, where), shape=(int(query_of.max()) + 1, n_vertices), dtype=np.float32)  # sums doubles
+    if summed:
+        y.data = np.asarray(kernel(y.data, None, None), dtype=np.float32)
     y.eliminate_zeros()
     y.sort_indices()
     return y if cut is None else keep_largest(y, cut)
+
+
+def _region_weights(
+    found: Neighbors, ids: Array, products: Array, kernel: Kernel, scales: NDArray[np.float32] | None
+) -> Array:
+    """s(v_i | q_j) of every list. (m, count)"""
+    known = np.where(ids >= 0, products, -1.0)  # empty places, left out later
+    if scales is None:
+        return kernels.relative_weights(kernel, known, None, None)
+    neighbor = kernels.scale_neighbor(kernel) or kernels.NEIGHBOR
+    own = kernels.scales(found.similarities, neighbor)
+    return kernels.relative_weights(kernel, known, own[:, None], scales[np.maximum(ids, 0)])
 
 
 def _one_row(vertices: NDArray[np.int64], entries: Array, n: int) -> Sparse:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from longwave import components as blocks
-from longwave import graph, neighbors
+from longwave import graph, kernels, neighbors
 from longwave.basis import Basis
 from longwave.checkpoint import Checkpoint, fingerprint, open_checkpoint
 from longwave.checks import check_counts, check_value
 from longwave.errors import DataWarning, InputError
 from longwave.filters import LowPass
+from longwave.kernels import Kernel
+from longwave.planning import Advised
 from longwave.spectrum import Method, sparsify
 from longwave.spectrum.method import Run
 from longwave.types import Array, Graph, Neighbors, Progress, Spectrum
@@ -33,7 +35,7 @@ class Recipe:
     """How a graph and its basis are made. The parameters are those of `Index.build`; making one checks them."""
 
     k: int
-    gamma: float
+    kernel: Kernel
     spectrum: Method | None
     components: str
     min_rank: int
@@ -47,8 +49,7 @@ class Recipe:
             check_value(self.spectrum, "spectrum", "a value such as Chebyshev(rank=1000), or None")
         if not isinstance(self.seed, Integral) or self.seed < 0:
             raise InputError(f"seed must be a whole number of at least 0, got {self.seed!r}")
-        if not isinstance(self.gamma, Real) or not (self.gamma > 0 and np.isfinite(self.gamma)):
-            raise InputError(f"gamma must be a number above 0 and finite, got {self.gamma!r}")
+        check_value(self.kernel, "kernel", "a value such as Local() or Power(3)")
         if self.components not in COMPONENTS:
             raise InputError(f"components must be one of {', '.join(COMPONENTS)}, got '{self.components}'")
         if self.sparsity is not None and not 0 <= self.sparsity < 1:
@@ -59,6 +60,7 @@ class Recipe:
         unit: NDArray[np.float32],
         *,
         given: Neighbors | None = None,
+        item_of: NDArray[np.int64] | None = None,
         earlier: Basis | None = None,
         workdir: Path | None = None,
         check: Callable[[NDArray[np.int64]], None] = lambda sizes: None,
@@ -66,14 +68,18 @@ class Recipe:
     ) -> Product:
         """Lists, graph and basis of unit vectors (n, d).
 
-        given: lists from elsewhere. earlier: a warm start. check: told the sizes of the components before the basis.
+        given: lists from elsewhere. item_of: (n,) the item of each vector, where items have several: neighbours are
+        then those of other items, as overlapping regions of one picture would fill each other's lists. earlier: a warm
+        start. check: told the sizes of the components before the basis.
         """
-        checkpoint = None if workdir is None else self._checkpoint(workdir, unit, given)
+        checkpoint = None if workdir is None else self._checkpoint(workdir, unit, given, item_of)
         measured = None
         if given is None:
-            given, measured = self._lists(unit, progress, checkpoint)
+            given, measured = self._lists(unit, item_of, progress, checkpoint)
+        elif item_of is not None:
+            given = neighbors.of_other_items(given, item_of, k=given.ids.shape[1])
         k_used = given.ids.shape[1] if len(unit) > 1 else 0
-        vertex_graph = graph.build(given, gamma=self.gamma)
+        vertex_graph = graph.build(given, kernel=self.kernel)
         del given
         if len(unit) > 1 and not vertex_graph.normalized.nnz:
             warnings.warn(
@@ -83,45 +89,71 @@ class Recipe:
                 stacklevel=3,
             )
         check(vertex_graph.component_sizes)
-        basis = self._decompose(vertex_graph, Run(self.seed, progress, checkpoint), earlier)
+        method = self.spectrum
+        if isinstance(method, Advised):
+            method = method.for_graph(vertex_graph, seed=self.seed)
+        basis = self._decompose(method, vertex_graph, Run(self.seed, progress, checkpoint), earlier)
         if basis is not None and self.sparsity is not None:
             count = round((1 - self.sparsity) * basis.eigenvectors.nonzeros)
             basis = sparsify(basis, vertex_graph.normalized, nonzeros=count, filter=_SPARSE_FILTER)
-        return Product(vertex_graph, basis, k_used, measured)
+        return Product(vertex_graph, basis, k_used, measured, method)
 
-    def _checkpoint(self, folder: Path, unit: NDArray[np.float32], given: Neighbors | None) -> Checkpoint:
+    def _checkpoint(
+        self,
+        folder: Path,
+        unit: NDArray[np.float32],
+        given: Neighbors | None,
+        item_of: NDArray[np.int64] | None,
+    ) -> Checkpoint:
         """What is finished in the folder, if it is that of the same data and recipe."""
-        key = {name: getattr(self, name) for name in ("k", "gamma", "components", "min_rank", "recall", "seed")}
+        key = {name: getattr(self, name) for name in ("k", "components", "min_rank", "recall", "seed")}
+        key["kernel"] = kernels.text_of(self.kernel)
         lists = None if given is None else [fingerprint(given.ids), fingerprint(given.similarities)]
-        return open_checkpoint(folder, unit, {**key, "spectrum": repr(self.spectrum), "lists": lists})
+        items = None if item_of is None else fingerprint(item_of)
+        return open_checkpoint(folder, unit, {**key, "spectrum": repr(self.spectrum), "lists": lists, "items": items})
 
     def _lists(
-        self, unit: NDArray[np.float32], progress: Progress | None, checkpoint: Checkpoint | None
+        self,
+        unit: NDArray[np.float32],
+        item_of: NDArray[np.int64] | None,
+        progress: Progress | None,
+        checkpoint: Checkpoint | None,
     ) -> tuple[Neighbors, float]:
         saved = None if checkpoint is None else checkpoint.load("lists")
         if saved is not None:
             return Neighbors(saved["ids"], saved["similarities"]), float(saved["recall"][0])
         k = max(1, min(self.k, len(unit) - 1))
-        found, measured = neighbors.build_lists(unit, k=k, recall=self.recall, seed=self.seed, progress=progress)
+        # As many more as an item has vectors, so that k are left of other items; no more than twice k.
+        own = 0 if item_of is None else min(k, int(np.bincount(item_of).max()) - 1)
+        asked = max(1, min(k + own, len(unit) - 1))
+        found, measured = neighbors.build_lists(unit, k=asked, recall=self.recall, seed=self.seed, progress=progress)
+        if item_of is not None:
+            found = neighbors.of_other_items(found, item_of, k=k)
         if checkpoint is not None:
             arrays: dict[str, Array] = {"ids": found.ids, "similarities": found.similarities}
             checkpoint.save("lists", {**arrays, "recall": np.array([measured])})
         return found, measured
 
-    def _decompose(self, vertex_graph: Graph, run: Run, earlier: Basis | None) -> Spectrum | None:
-        if self.spectrum is None:
+    def _decompose(
+        self, method: Method | None, vertex_graph: Graph, run: Run, earlier: Basis | None
+    ) -> Spectrum | None:
+        if method is None:
             return None
         if self.components == "blocks":
-            return blocks.decompose_blocks(vertex_graph, self.spectrum, run, min_rank=self.min_rank, earlier=earlier)
+            return blocks.decompose_blocks(vertex_graph, method, run, min_rank=self.min_rank, earlier=earlier)
         decompose = blocks.decompose_giant if self.components == "giant" else blocks.decompose_whole
-        return decompose(vertex_graph, self.spectrum, run, earlier=earlier)
+        return decompose(vertex_graph, method, run, earlier=earlier)
 
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """What a recipe gives. k_used: neighbours in the lists; recall: of the lists, None where they were given."""
+    """What a recipe gives. k_used: neighbours in the lists; recall: of the lists, None where they were given.
+
+    method: that the basis was made with, as the recipe may leave the rank to the graph.
+    """
 
     graph: Graph
     spectrum: Spectrum | None
     k_used: int
     recall: float | None
+    method: Method | None

@@ -1,11 +1,14 @@
 """The online stage: query vectors to y (the first search), y to the best items (the second search).
 
-Both searches are separable from the maths between them: `first_search` gives lists, `second_search` takes waves.
+Both searches are separable from the maths between them: `first_search` gives lists, the second search takes waves.
+What is ranked are targets: the stored vectors, or the items where these have groups of vectors. Copies of a vector are
+one target and become items again at the very end.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,25 +17,19 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from longwave import observation
+from longwave import compact, observation
 from longwave.ann import Ann
-from longwave.candidates import best, blend_candidates, candidate_scores, candidate_similarities
+from longwave.blending import Blending
+from longwave.candidates import candidate_scores
 from longwave.compact import Compact, Quantized
 from longwave.confidence import ASKED, confidence
 from longwave.errors import DataWarning
 from longwave.items import Items
+from longwave.kernels import Kernel, scale_neighbor
 from longwave.neighbors import nearest
 from longwave.observation import Queries
-from longwave.ranking import (
-    Blend,
-    Euclidean,
-    Lean,
-    best_of,
-    blend_scores,
-    euclidean_scores,
-    lean_scores,
-    lean_weights,
-)
+from longwave.pooling import POOLINGS
+from longwave.ranking import Euclidean, best_of, best_with_ties, euclidean_scores
 from longwave.solvers import Precomputed, Solver, Spectral, System
 from longwave.solvers.precomputed import require_rows, summed_rows
 from longwave.types import Array, Filter, Graph, Hits, Neighbors, Solution, Sparse
@@ -42,23 +39,29 @@ from longwave.vectors import normalize, top_k
 _SCORE_NUMBERS = 1 << 25
 # Beyond these one dense product serves all queries, and is exact.
 FEW_QUERIES, FEW_HITS = 16, 1000
+# The neighbour whose similarity is the spread of a query (`blending.Anchor`).
+_SPREAD = 7
+# Products of two equal unit vectors are 1 but for the rounding of float32, which grows with the root of the dimension.
+_SAME = 4e-7
 
 
 @dataclass(frozen=True, eq=False)
 class Online:
     """What the online stage reads.
 
-    vectors: (m, d) unit rows, the first n the vertices of the graph. pooling: Σ from all vectors to items, None where
-    every vector is an item. extension: ψ of the vectors after the first n. first, second: approximate searches over the
-    vertices and over each part of Ū; None for exact ones.
+    vectors: (m, d) unit rows, the first n the vertices of the graph. kernel: weighs the query's neighbours. pooling: Σ
+    from all vectors to items, None where every vector is a target; pooled_by: how it was made. extension: ψ of the
+    vectors after the first n. first, second: approximate searches over the vertices and over each part of Ū; None for
+    exact ones.
     """
 
     vectors: Any
     items: Items
     graph: Graph
     system: System
-    gamma: float
+    kernel: Kernel
     pooling: Sparse | None
+    pooled_by: str
     extension: Sparse | None
     first: Ann | None
     second: tuple[Ann | None, ...] | None
@@ -71,11 +74,11 @@ class Online:
     @cached_property
     def row_norms(self) -> Array:
         """η of every vector; of an added one the mean of its neighbours', weighted by ψ. (m,)"""
-        basis = self.system.require_spectrum("blend")
-        if self.extension is None:
+        basis, added = self.system.require_spectrum("blend"), self.extension
+        if added is None:
             return basis.row_norms
-        total = np.asarray(self.extension.sum(axis=1)).ravel()
-        mean = np.divide(self.extension @ basis.row_norms, total, out=np.zeros_like(total), where=total > 0)
+        total = np.asarray(added.sum(axis=1)).ravel()
+        mean = np.divide(added @ basis.row_norms, total, out=np.zeros_like(total), where=total > 0)
         return np.concatenate([basis.row_norms, mean]).astype(np.float32)
 
 
@@ -95,15 +98,22 @@ def first_search(online: Online, regions: NDArray[np.float32], count: int) -> Ne
     return nearest(regions, vectors[:n], k=count)
 
 
+def lists_needed(online: Online, neighbors: int) -> int:
+    """How many neighbours of a query are looked up: those of y, of the confidence and of the scale."""
+    return max(neighbors, ASKED, _SPREAD, scale_neighbor(online.kernel) or 1)
+
+
 def observe(
     online: Online, queries: Queries, found: Neighbors, *, neighbors: int, cut: int | None, region_sum: str
 ) -> Sparse:
     """Lists of the query vectors to y, CSR (queries, n)."""
     return observation.observe(
-        Neighbors(found.ids[:, :neighbors], found.similarities[:, :neighbors]),
+        found,
         queries.query_of,
+        count=neighbors,
         n_vertices=online.n_vertices,
-        gamma=online.gamma,
+        kernel=online.kernel,
+        scales=online.graph.scales,
         weights=queries.weights,
         cut=cut,
         region_sum=region_sum,
@@ -120,71 +130,246 @@ def search(
     cut: int | None,
     region_sum: str,
     solver: Solver | Euclidean,
-    blend: Blend | Lean | None,
+    blend: Blending | None,
     allowed: NDArray[np.int64] | None,
 ) -> Hits:
-    """Both searches and what lies between. Parameters as for `Index.search`, checked."""
-    summed = queries.summed()
+    """Both searches and what lies between. Parameters as for `Index.search`, checked. allowed: items, ascending."""
+    count = min(k, len(online.items) if allowed is None else len(allowed))
+    wanted = Wanted(count, allowed, None if allowed is None else np.unique(online.items.target_of(allowed)))
     if isinstance(solver, Euclidean):
-        asked = Asked(summed, None, None)
-        return rank_all(online, asked, k, filter=filter, solver=solver, blend=None, allowed=allowed)
-    found = first_search(online, queries.regions, max(neighbors, ASKED))
-    observed = observe(online, queries, found, neighbors=neighbors, cut=cut, region_sum=region_sum)
-    _warn_of_blind_queries(observed)
-    trust = confidence(found, queries.query_of, queries.weights, observed, online.graph)
-    asked = Asked(summed, observed, trust)
-    hits = None
+        return _join_hits([_euclidean(online, part.summed(), wanted) for part in _batches(online, queries)])
     few = len(queries) <= FEW_QUERIES and k <= FEW_HITS and allowed is None
-    if few and has_candidates(online, solver, blend):
-        hits = rank_few(online, asked, k, filter=filter, solver=solver, blend=blend)
-    if hits is None:
-        hits = rank_all(online, asked, k, filter=filter, solver=solver, blend=blend, allowed=allowed)
-    return replace(hits, confidence=trust)
+    few = few and (isinstance(solver, Precomputed) or (online.second is not None and isinstance(solver, Spectral)))
+    answers = []
+    for part in _batches(online, queries):
+        found, products = _look(online, part, lists_needed(online, neighbors), few)
+        observed = observe(online, part, found, neighbors=neighbors, cut=cut, region_sum=region_sum)
+        asked = Asked(part, found, observed, products)
+        hits = None
+        if few:
+            hits = _rank_few(online, asked, wanted, filter=filter, solver=solver, blend=blend)
+        if hits is None:
+            hits = _rank_all(online, asked, wanted, filter=filter, solver=solver, blend=blend)
+        trust = confidence(found, part.query_of, part.weights, observed, online.graph)
+        answers.append((replace(hits, confidence=trust), np.diff(observed.indptr) == 0))
+    _warn_of_blind_queries(np.concatenate([blind for _, blind in answers]), ranked=blend is not None)
+    return _join_hits([hits for hits, _ in answers])
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """How many items, and which of them: all, or those allowed, as items and as targets (ascending)."""
+
+    count: int
+    allowed: NDArray[np.int64] | None
+    targets: NDArray[np.int64] | None
 
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """What is known of the queries before the second search.
+    """What is known of some queries before the second search.
 
-    summed: (q, d) sum of their vectors. observed: y, CSR (q, n). trust: (q,) confidence. None for Euclidean search.
+    found: the nearest vertices of each of their vectors. observed: y, CSR (q, n). products: of each of their vectors
+    with all stored vectors, where the first search has computed them, (m, rows).
     """
 
-    summed: Array
-    observed: Sparse | None
-    trust: Array | None
+    queries: Queries
+    found: Neighbors
+    observed: Sparse
+    products: Array | None
+
+    @cached_property
+    def summed(self) -> NDArray[np.float32]:
+        """The sum of the vectors of each query. (q, d)"""
+        return self.queries.summed()
+
+    def similarities(self, online: Online) -> Array:
+        """Pooled Euclidean similarity of all targets. (q, targets)"""
+        if self.products is None:
+            return euclidean_scores(self.summed, online.vectors, online.pooling)
+        if len(self.queries) == len(self.queries.query_of):
+            summed = self.products * self.queries.weights[:, None]
+        else:
+            summed = np.zeros((len(self.queries), self.products.shape[1]), dtype=np.float32)
+            np.add.at(summed, self.queries.query_of, self.products * self.queries.weights[:, None])
+        return summed if online.pooling is None else np.asarray(summed @ online.pooling.T)
+
+    def identical(self, online: Online) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Queries, and targets that have every one of their vectors. (t,), (t,)"""
+        same = 1 - _SAME * np.sqrt(self.queries.regions.shape[1])
+        added = self._added_products(online)
+        best = self.found.similarities[:, 0]
+        best = best if added is None else np.maximum(best, added.max(axis=1))
+        whole = np.ones(len(self.queries), dtype=bool)
+        np.logical_and.at(whole, self.queries.query_of, (best >= same) & (self.queries.weights > 0))
+        pairs: list[tuple[int, int]] = []
+        for query in np.flatnonzero(whole):
+            common: set[int] | None = None
+            for region in np.flatnonzero(self.queries.query_of == query):
+                rows = self.found.ids[region][self.found.similarities[region] >= same]
+                if added is not None:
+                    rows = np.concatenate([rows, online.n_vertices + np.flatnonzero(added[region] >= same)])
+                targets = rows if online.pooling is None else online.items.items_of(rows)
+                common = set(targets.tolist()) if common is None else common & set(targets.tolist())
+            pairs += [(int(query), target) for target in sorted(common or ())]
+        return np.array([q for q, _ in pairs], dtype=np.int64), np.array([t for _, t in pairs], dtype=np.int64)
+
+    def _added_products(self, online: Online) -> Array | None:
+        """Products with the vectors outside of the graph; None where there are none. (m, a)"""
+        n = online.n_vertices
+        if len(online.vectors) == n:
+            return None
+        if self.products is not None:
+            return self.products[:, n:]
+        return compact.products(self.queries.regions, online.vectors[n:])
 
 
-def rank_few(
-    online: Online, asked: Asked, k: int, *, filter: Filter, solver: Any, blend: Blend | Lean | None
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Some targets as Euclidean search sees them (`blending.Compared`). weighted: similarities of (1 − η) v."""
+
+    similarities: Array
+    weighted: Callable[[], Array]
+    own: Array
+    seventh: Array
+    identical: tuple[Array, Array]
+    signed: Array
+
+    def unrepresented(self) -> Array:
+        """Similarities with every vector weighted by 1 − η. (q, c)"""
+        return self.weighted()
+
+
+def _batches(online: Online, queries: Queries) -> list[Queries]:
+    """Queries cut so that scores of all targets, and products with all vectors, fit the memory meant for them."""
+    largest = int(np.bincount(queries.query_of).max())
+    rows = max(online.n_vertices, len(online.items), largest * len(online.vectors))
+    step = max(1, _SCORE_NUMBERS // rows)
+    if step >= len(queries):
+        return [queries]
+    return [queries.some(start, min(start + step, len(queries))) for start in range(0, len(queries), step)]
+
+
+def _look(online: Online, queries: Queries, count: int, few: bool) -> tuple[Neighbors, Array | None]:
+    """The first search; where it is exact and all items are scored anyway, its products are kept for the blend."""
+    if few or online.first is not None or not isinstance(online.vectors, np.ndarray):
+        return first_search(online, queries.regions, count), None
+    products = compact.products(queries.regions, online.vectors)  # (m, rows)
+    n = online.n_vertices
+    ids, best = top_k(products if products.shape[1] == n else np.ascontiguousarray(products[:, :n]), count)
+    return Neighbors(ids, np.asarray(best, dtype=np.float32)), products
+
+
+def _euclidean(online: Online, summed: Array, wanted: Wanted) -> Hits:
+    scores = euclidean_scores(summed, online.vectors, online.pooling)
+    return _hits(online, *best_of(scores, wanted.count, wanted.targets), wanted)
+
+
+def _rank_all(
+    online: Online, asked: Asked, wanted: Wanted, *, filter: Filter, solver: Any, blend: Blending | None
+) -> Hits:
+    """Scores of all targets, and the best of them."""
+    solution: Solution = solver(online.system, asked.observed, filter)
+    if blend is None:
+        places, scores = best_with_ties(
+            solution.scores, lambda: asked.similarities(online), wanted.count, wanted.targets
+        )
+    else:
+        similar = asked.similarities(online)
+
+        def weighted() -> Array:
+            return euclidean_scores(asked.summed, online.vectors, online.pooling, 1 - online.row_norms)
+
+        seen = _seen(online, asked, similar, weighted, None)
+        places, scores = best_of(blend(solution.scores, seen, filter), wanted.count, wanted.targets)
+    return replace(_hits(online, places, scores, wanted), errors=solution.errors, steps=solution.steps)
+
+
+def _rank_few(
+    online: Online, asked: Asked, wanted: Wanted, *, filter: Filter, solver: Any, blend: Blending | None
 ) -> Hits | None:
     """One query after the other, from candidates: nothing that grows with n is read. None where they are too few."""
-    y, trust = asked.observed, asked.trust
-    assert y is not None
-    assert trust is not None
-    found = []
-    for q, query in enumerate(asked.summed):
-        own = slice(y.indptr[q], y.indptr[q + 1])
-        weight = float(lean_weights(blend, trust[q : q + 1])[0]) if isinstance(blend, Lean) else 0.0
-        near = _nearest_items(online, query, 2 * k) if weight > 0 or isinstance(blend, Blend) else None
-        places, scores = _candidates(online, y.indices[own], y.data[own], k, filter, solver, near)
-        if not _enough(scores, min(k, len(online.items)), stored=isinstance(solver, Precomputed)):
+    y, found = asked.observed, []
+    for query in range(len(asked.queries)):
+        own = slice(y.indptr[query], y.indptr[query + 1])
+        near = None if blend is None else _nearest_targets(online, asked.summed[query], max(2 * wanted.count, 32))
+        targets, scores = _candidates(online, y.indices[own], y.data[own], wanted.count, filter, solver, near)
+        if blend is None:
+            if not _enough(scores, wanted.count, stored=isinstance(solver, Precomputed)):
+                return None
+        else:
+            rows, pooling = _vectors_of(online, targets)
+            one = Asked(asked.queries.some(query, query + 1), _list(asked, query), y[[query]], None)
+            seen = _seen(
+                online,
+                one,
+                candidate_similarities(one.summed[0], online.vectors, rows, pooling)[None, :],
+                lambda one=one, rows=rows, pooling=pooling: candidate_similarities(  # type: ignore[misc]
+                    one.summed[0], online.vectors, rows, pooling, 1 - online.row_norms[rows]
+                )[None, :],
+                targets,
+            )
+            scores = blend(scores[None, :], seen, filter)[0]
+        order = np.argsort(-scores, kind="stable")[: wanted.count]
+        ranked = _hits(online, targets[order][None, :], scores[order][None, :], wanted)
+        if ranked.ids.shape[1] < wanted.count:
             return None
-        if isinstance(blend, Lean):
-            similar = None
-            if weight > 0:
-                similar = candidate_similarities(query, online.vectors, *_vectors_of(online, places))[None, :]
-            scores = lean_scores(scores[None, :], similar, np.array([weight]))[0]
-        elif blend is not None:
-            norms = None if blend.everywhere else online.row_norms
-            rows, pooling = _vectors_of(online, places)
-            scores = blend_candidates(scores, query, online.vectors, rows, pooling, norms, blend=blend, filter=filter)
-        found.append(best(places, scores, k))
-    ids, scores = (np.stack(parts) for parts in zip(*found, strict=True))
-    return Hits(online.items.ids[ids], scores)
+        found.append(ranked)
+    return _join_hits(found)
+
+
+def _list(asked: Asked, query: int) -> Neighbors:
+    rows = asked.queries.query_of == query
+    return Neighbors(asked.found.ids[rows], asked.found.similarities[rows])
+
+
+def candidate_similarities(
+    query: Array, vectors: Any, rows: NDArray[np.int64], pooling: Sparse | None, weights: Array | float = 1.0
+) -> Array:
+    """Euclidean similarity of some targets, by their own vectors alone. query: (d,), regions summed -> (c,)
+
+    rows: (m,) the vectors of these targets; pooling: CSR (c, m) from those to the targets, None where they are the
+    same. weights: (m,) of the vectors.
+    """
+    products = (vectors[rows] @ query) * weights  # (m,)
+    return np.asarray(products if pooling is None else pooling @ products, dtype=np.float32)
+
+
+def _seen(
+    online: Online, asked: Asked, similar: Array, weighted: Callable[[], Array], targets: NDArray[np.int64] | None
+) -> Seen:
+    """What a blend may ask of all targets, or of some (ascending). similar: (q, c)"""
+    queries = asked.queries
+    single = len(queries) == len(queries.query_of) and online.pooling is None
+    if single and len(online.vectors) == online.n_vertices:
+        lists = np.where(np.isfinite(asked.found.similarities[:, :_SPREAD]), asked.found.similarities[:, :_SPREAD], 2.0)
+        lists = np.where(lists == 2.0, lists.min(axis=1, keepdims=True), lists)  # empty places: the last there is
+        seventh = lists[:, -1] * queries.weights
+    else:
+        place = min(_SPREAD, similar.shape[1]) - 1
+        seventh = -np.partition(-similar, place, axis=1)[:, place]
+    where, same = asked.identical(online)
+    if targets is not None and len(same):
+        known = np.isin(same, targets)
+        where, same = where[known], np.searchsorted(targets, same[known])
+    signed = np.zeros(len(queries), dtype=bool)
+    np.logical_or.at(signed, queries.query_of, queries.weights < 0)
+    return Seen(similar, weighted, _own_similarity(online, asked), seventh, (where, same), signed)
+
+
+def _own_similarity(online: Online, asked: Asked) -> Array:
+    """The similarity that an item made of the query's own vectors would have. (q,)"""
+    if online.pooling is None:
+        return np.asarray(np.linalg.norm(asked.summed, axis=1), dtype=np.float32)
+    own = np.empty(len(asked.queries), dtype=np.float32)
+    for query, summed in enumerate(asked.summed):
+        regions = asked.queries.regions[asked.queries.query_of == query]
+        own[query] = POOLINGS[online.pooled_by](regions[None])[0] @ (regions @ summed)
+    return own
 
 
 def _enough(scores: Array, k: int, *, stored: bool) -> bool:
-    """Whether the k best candidates are the k best items: those that are none score 0, more than one pushed below.
+    """Whether the k best candidates are the k best of all: every target that is no candidate scores 0.
 
     stored: scores of stored rows, where 0 is also what lies beyond a row's last entry.
     """
@@ -194,82 +379,55 @@ def _enough(scores: Array, k: int, *, stored: bool) -> bool:
     return bool(last > 0 if stored else last >= 0)
 
 
-def has_candidates(online: Online, solver: Solver | Euclidean, blend: Blend | Lean | None) -> bool:
-    """Whether this search can go through candidates."""
-    if isinstance(solver, Precomputed):
-        return blend is None
-    return online.second is not None and isinstance(solver, Spectral)
-
-
-def rank_all(
-    online: Online,
-    asked: Asked,
-    k: int,
-    *,
-    filter: Filter,
-    solver: Solver | Euclidean,
-    blend: Blend | Lean | None,
-    allowed: NDArray[np.int64] | None,
-) -> Hits:
-    """Scores of all items for all queries, in batches of bounded memory, and the best of them."""
-    answers: list[Hits] = []
-    step = max(1, _SCORE_NUMBERS // max(online.n_vertices, len(online.items)))
-    for start in range(0, len(asked.summed), step):
-        rows = slice(start, start + step)
-        summed = asked.summed[rows]
-        if asked.observed is None or isinstance(solver, Euclidean):
-            solution = Solution(euclidean_scores(summed, online.vectors, online.pooling))
-        else:
-            solution = solver(online.system, sp.csr_array(asked.observed[rows]), filter)
-            if isinstance(blend, Lean):
-                assert asked.trust is not None
-                weights = lean_weights(blend, asked.trust[rows])
-                similar = euclidean_scores(summed, online.vectors, online.pooling) if weights.any() else None
-                solution = replace(solution, scores=lean_scores(solution.scores, similar, weights))
-            elif blend is not None:
-                norms = None if blend.everywhere else online.row_norms
-                mixed = blend_scores(
-                    solution.scores, summed, online.vectors, online.pooling, norms, blend=blend, filter=filter
-                )
-                solution = replace(solution, scores=mixed)
-        places, scores = best_of(solution.scores, k, allowed)
-        answers.append(Hits(online.items.ids[places], scores, solution.errors, solution.steps))
-    return _join_hits(answers)
-
-
 def _candidates(
     online: Online, vertices: Array, y: Array, k: int, filter: Filter, solver: Any, more: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.int64], Array]:
-    """Items that may be among the k best, ascending, and their scores. more: items that are candidates in any case."""
+    """Targets that may be among the k best, ascending, and their scores. more: candidates in any case."""
     if isinstance(solver, Precomputed):
-        return summed_rows(require_rows(online.system, filter), vertices, y)
+        targets, scores = summed_rows(require_rows(online.system, filter), vertices, y)
+        if more is None:
+            return targets, scores
+        joined = np.union1d(targets, more)
+        values = np.zeros(len(joined), dtype=np.float32)
+        values[np.searchsorted(joined, targets)] = scores
+        return joined, values
     second: Any = online.second
     return candidate_scores(online.system, second, vertices, y, filter, solver, count=max(2 * k, 100), more=more)
 
 
-def _nearest_items(online: Online, query: Array, count: int) -> NDArray[np.int64]:
-    """About the items nearest to a query, by its first search. (d,) -> ascending"""
-    found = first_search(online, normalize(query[None, :]), count).ids[0]
-    found = found[found >= 0]
-    return np.unique(found if online.items.item_of is None else online.items.item_of[found])
+def _nearest_targets(online: Online, query: Array, count: int) -> NDArray[np.int64]:
+    """About the targets nearest to a query, by its first search, and all that are outside of the graph. Ascending."""
+    if not query.any():
+        return np.zeros(0, dtype=np.int64)
+    rows = first_search(online, normalize(query[None, :]), count).ids[0]
+    rows = rows[rows >= 0]
+    outside = np.arange(online.n_vertices, len(online.vectors))
+    rows = np.unique(np.concatenate([rows, outside]))
+    return rows if online.pooling is None else online.items.items_of(rows)
 
 
-def _vectors_of(online: Online, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], Sparse | None]:
-    """The vectors of some items, and Σ from these to the items; None where they are the same."""
+def _vectors_of(online: Online, targets: NDArray[np.int64]) -> tuple[NDArray[np.int64], Sparse | None]:
+    """The vectors of some targets, and Σ from these to the targets; None where they are the same."""
     if online.pooling is None:
-        return places, None
-    pooling = sp.csr_array(online.pooling[places])
+        return targets, None
+    pooling = sp.csr_array(online.pooling[targets])
     rows = np.unique(pooling.indices)
     return rows, sp.csr_array(pooling[:, rows])
 
 
-def _warn_of_blind_queries(observed: Sparse) -> None:
-    blind = np.flatnonzero(np.diff(observed.indptr) == 0)
-    if blind.size:
+def _hits(online: Online, targets: NDArray[np.int64], scores: Array, wanted: Wanted) -> Hits:
+    """Targets, best first, as items."""
+    places, values = online.items.expand(targets, scores, wanted.count, wanted.allowed)
+    return Hits(online.items.ids[places], values)
+
+
+def _warn_of_blind_queries(blind: Array, *, ranked: bool) -> None:
+    where = np.flatnonzero(blind)
+    if where.size:
+        order = "in the order of Euclidean similarity" if ranked else "and their scores are all 0"
         warnings.warn(
-            f"{blind.size} of {observed.shape[0]} queries (the first is {blind[0]}) have no positive similarity to any "
-            "vector, or examples that cancel: their scores are all 0 and their hits in no order; "
-            "use solver=Euclidean() for them",
+            f"{where.size} of {len(blind)} queries (the first is {where[0]}) have no positive similarity to any "
+            f"vector, or examples that cancel: nothing is reached along the manifold; their hits are {order}",
             DataWarning,
             stacklevel=4,
         )
@@ -280,6 +438,6 @@ def _join_hits(parts: list[Hits]) -> Hits:
         return parts[0]
     columns = {
         name: None if getattr(parts[0], name) is None else np.concatenate([getattr(p, name) for p in parts])
-        for name in ("ids", "scores", "errors", "steps")
+        for name in ("ids", "scores", "errors", "steps", "confidence")
     }
     return Hits(**columns)  # type: ignore[arg-type]

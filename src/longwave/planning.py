@@ -16,9 +16,12 @@ from longwave.filters import LowPass, response
 from longwave.spectrum import Chebyshev
 from longwave.spectrum.blocks import gram
 from longwave.spectrum.density import Density, density_of_states
-from longwave.types import Array, Filter, Graph, Sparse
+from longwave.spectrum.method import DEFAULT_RUN, Run
+from longwave.types import Array, Filter, Graph, Sparse, Spectrum
 
 RANKS = (50, 100, 200, 500, 1000, 2000, 5000, 10_000)
+# What `Advised` chooses from.
+_STEPS = (50, 100, 150, 200, 300, 400, 500, 700, 1000, 1500, 2000, 3000, 5000)
 _FILTER = LowPass(0.99)
 # Columns of the sparse product that is timed: a panel of a large block.
 _COLUMNS = 128
@@ -100,6 +103,48 @@ def advise(
     return Advice(len(vertices), graph.n_vertices - len(vertices), int(shared.sum()), rows, suggested, reason)
 
 
+@dataclass(frozen=True)
+class Advised:
+    """`Chebyshev` of the rank that the graph calls for: the smallest that leaves out at most `error` of h(𝒲)y.
+
+    most: never more than that. The error is estimated from the density of states, for h_0.99 and a random y; at 0.1 the
+    ranking of ten collections was within 0.2 mAP of the exact one. The default of `Index.build`.
+    """
+
+    most: int = 1000
+    error: float = WANTED_ERROR
+
+    @property
+    def rank(self) -> int:
+        """At most."""
+        return self.most
+
+    def memory(self, n: int) -> int:
+        """Bytes at the peak for a component of n vertices, at most."""
+        return Chebyshev(self.most).memory(n)
+
+    def for_graph(self, graph: Graph, *, seed: int = 0) -> Chebyshev:
+        """The method for this graph. Time that of about 500 products with 𝒲."""
+        vertices = np.flatnonzero(graph.component_sizes[graph.labels] > 1)
+        ranks = [rank for rank in _STEPS if rank < min(self.most, len(vertices))]
+        if not ranks:
+            return Chebyshev(self.most)
+        density = density_of_states(submatrix(graph.normalized, vertices)[0], seed=seed, probes=8)
+        enough = (rank for rank in ranks if error_left(density, rank, _FILTER) <= self.error)
+        return Chebyshev(next(enough, self.most))
+
+    def __call__(self, matrix: Sparse, run: Run = DEFAULT_RUN) -> Spectrum:
+        """As `Chebyshev`, of the largest rank: the graph chooses before."""
+        return Chebyshev(self.most)(matrix, run)
+
+
+def error_left(density: Density, rank: int, filter: Filter) -> float:
+    """Expected relative 2-norm error of h(𝒲)y for a random y, with the complement term, at a rank."""
+    at_zero = float(response(filter, np.zeros(1))[0])
+    left = density.total(lambda values: (response(filter, values) - at_zero) ** 2, after=rank)
+    return float(np.sqrt(left / density.total(lambda values: response(filter, values) ** 2)))
+
+
 def wants_approximate(vector_numbers: int, pooled: Basis) -> bool:
     """Whether one exact query reads so much, all vectors and the largest part of Ū, that approximate searches pay."""
     largest = max((part.values.size for part in pooled.parts), default=0)
@@ -133,13 +178,8 @@ def _seconds(function: Callable[[], object]) -> float:
 
 
 def _row(rank: int, matrix: Sparse, density: Density, filter: Filter, rates: tuple[float, float]) -> Row:
-    at_zero = float(response(filter, np.zeros(1))[0])
-
     def square(values: Array) -> Array:
         return response(filter, values) ** 2
-
-    def change(values: Array) -> Array:
-        return (response(filter, values) - at_zero) ** 2
 
     total = density.total(square)
     method = Chebyshev(rank)
@@ -148,7 +188,7 @@ def _row(rank: int, matrix: Sparse, density: Density, filter: Filter, rates: tup
         rank,
         density.eigenvalue(rank),
         1 - density.total(square, after=rank) / total,
-        float(np.sqrt(density.total(change, after=rank) / total)),
+        error_left(density, rank, filter),
         method.memory(matrix.shape[0]),
         sum(flops / rate for flops, rate in zip(work, rates, strict=True)),
     )

@@ -27,27 +27,29 @@ class Stored:
 
 @dataclass(frozen=True)
 class Defaults:
-    """What `Index.search` takes where nothing is said. filter: as `filters.parse` reads it.
+    """What `Index.search` does where nothing is said; all but the number as text, which their modules read.
 
-    blend: None, a weight, or "auto". tolerance: relative error of the answer; None for the basis as it is.
-
-    The paper's values, unless tuning has found others for this collection.
+    filter: as `filters.parse` reads it. neighbors: vertices that a query observes. blend: as `blending.parse` reads it.
     """
 
     filter: str = "lowpass:0.99"
-    neighbors: int = 10
-    blend: float | str | None = None
-    tolerance: float | None = None
+    neighbors: int = 5
+    blend: str = "anchor"
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How an index was built: what was asked for, what was possible (`k_used`), the lists' measured recall."""
+    """How an index was built: what was asked for, what was possible (`k_used`), the lists' measured recall.
+
+    kernel: as `kernels.parse` reads it. balanced: scores are divided by the root of a vertex's degree. fidelity: what
+    the basis finds of the exact answer, measured on vertices of the collection (`advice.fidelity`); None if it was not.
+    """
 
     k: int
     k_used: int
     recall: float | None
-    gamma: float
+    kernel: str
+    balanced: bool
     spectrum: str
     rank: int | None
     components: str
@@ -55,6 +57,7 @@ class Settings:
     pooling: str
     sparsity: float | None
     seed: int
+    fidelity: float | None = None
     first: Structure | None = None
     second: tuple[Structure | None, ...] | None = None
     rows: str | None = None

@@ -41,13 +41,14 @@ class Graph:
 
     normalized: 𝒲 = D^{-1/2} W D^{-1/2}, CSR (n, n) float32, symmetric, zero diagonal.
     degrees: (n,) the diagonal of D. labels: (n,) connected component of each vertex, 0 the largest. reach: (n,) its
-    similarity to its k-th neighbour, mutual or not.
+    similarity to its k-th neighbour, mutual or not. scales: (n,) σ of each vertex, for a kernel that has scales.
     """
 
     normalized: Sparse
     degrees: NDArray[np.float64]
     labels: NDArray[np.int64]
     reach: NDArray[np.float32]
+    scales: NDArray[np.float32] | None = None
 
     @property
     def n_vertices(self) -> int:

@@ -12,9 +12,10 @@ import numpy as np
 import typer
 
 from longwave import filters
+from longwave.blending import Blend
 from longwave.datasets.files import read_labels, read_vectors, split_name
 from longwave.errors import FileError, InputError
-from longwave.ranking import Blend, Euclidean
+from longwave.ranking import Euclidean
 from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Precomputed, RandomWalk, Solver, Spectral
 from longwave.spectrum import Chebyshev, Exact, Lanczos, Method, Simultaneous
 from longwave.types import Array

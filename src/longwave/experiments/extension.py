@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from longwave.experiments.experiment import Check, Data, Experiment, Session, Table
-from longwave.experiments.measure import EUCLIDEAN, PRINTED, mean_ap
+from longwave.experiments.measure import EUCLIDEAN, PRINTED, build, mean_ap
 from longwave.experiments.sets import oxford
 from longwave.experiments.style import finish, line, panels
-from longwave.index import Index
+from longwave.index import PAPER, Index
 from longwave.spectrum import Chebyshev
 
 if TYPE_CHECKING:
@@ -31,13 +31,15 @@ def run(session: Session) -> dict[str, Any]:
         order = np.random.default_rng(session.seed).permutation(n)
         inside, outside = np.sort(order[: n * share // 100]), np.sort(order[n * share // 100 :])
         rank = min(top, len(inside) // 2)
-        index = Index.build(data.vectors[inside], ids=inside, k=50, spectrum=Chebyshev(rank), seed=session.seed)
+        index = Index.build(
+            data.vectors[inside], ids=inside, spectrum=Chebyshev(rank), seed=session.seed, progress=False, **PAPER
+        )
         for name, values in found.items():
             whole = index
             if len(outside):
                 whole = index.extend(data.vectors[outside], ids=outside, normalized=name == "normalized")
             values.append(mean_ap(PRINTED, whole, data))
-    euclidean = mean_ap(EUCLIDEAN, Index.build(data.vectors, k=5, spectrum=None), data)
+    euclidean = mean_ap(EUCLIDEAN, build(data, k=5, spectrum=None), data)
     return {"shares": list(shares), "rank": top, "euclidean": euclidean, **found}
 
 

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from longwave.neighbors import clustered
 from longwave.neighbors.exact import nearest, nearest_others
-from longwave.neighbors.given import check_lists
+from longwave.neighbors.given import check_lists, of_other_items
 from longwave.types import Neighbors, Progress
 
-__all__ = ["build_lists", "check_lists", "nearest", "nearest_others"]
+__all__ = ["build_lists", "check_lists", "nearest", "nearest_others", "of_other_items"]
 
 # Multiplications that the exact lists may take: n² d / 2 of 2e13 are a few minutes on two cores.
 EXACT_WORK = 2e13

@@ -61,8 +61,7 @@ def largest_entries(
     n = system.normalized.shape[0]
 
     def rows() -> Iterator[Sparse]:
-        n_items = n if system.pooling is None else system.pooling.shape[0]
-        for block in row_blocks(n, max(n, n_items), numbers=1 << 25):
+        for block in row_blocks(n, max(n, system.n_targets), numbers=1 << 25):
             count = block.stop - block.start
             where = np.arange(count), np.arange(block.start, block.stop)
             pulses = sp.csr_array((np.ones(count, dtype=np.float32), where), shape=(count, n))

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from longwave.filters import response, warn_if_not_low_pass
 from longwave.solvers.system import System
-from longwave.types import COPIED, IN_BASIS, ISOLATED, Array, Filter, Solution, Sparse
+from longwave.types import COPIED, IN_BASIS, ISOLATED, Array, Filter, Solution, Sparse, Spectrum
 
 
 @dataclass(frozen=True)
@@ -26,19 +27,32 @@ class Spectral:
     def __call__(self, system: System, observation: Sparse, filter: Filter) -> Solution:
         """observation: CSR (q, n) -> scores (q, N)."""
         spectrum = system.require_spectrum("Spectral")
+        gains, at_zero = self.gains(spectrum, filter)
+        waves = spectrum.eigenvectors.project(observation) * gains  # h(Λ) Uᵀ y: (q, n) @ (n, r) -> (q, r)
+        # What y passes on without the basis: only where y is not zero.
+        direct = direct_gains(spectrum.kinds[observation.indices], at_zero, complement=self.complement)
+        own = sp.csr_array((observation.data * direct, observation.indices, observation.indptr), observation.shape)
+        if system.pooling is not None:
+            scores = system.pooled_basis.synthesize(waves)  # (q, r) @ (r, N) -> (q, N)
+            _add(scores, own @ system.targets_of)
+            return Solution(scores)
+        scores = spectrum.eigenvectors.synthesize(waves)  # (q, r) @ (r, n) -> (q, n)
+        _add(scores, own)
+        return Solution(system.pool(scores))
+
+    def gains(self, spectrum: Spectrum, filter: Filter) -> tuple[NDArray[np.float32], float]:
+        """What every wave is multiplied with, and h(0). Warns of a filter that a cut basis does not serve. (r,)"""
         if spectrum.next_eigenvalue is not None:
             warn_if_not_low_pass(filter)
         at_zero = float(response(filter, np.zeros(1))[0])
         gains = response(filter, spectrum.eigenvalues) - (at_zero if self.complement else 0.0)
-        waves = spectrum.eigenvectors.project(observation)  # Uᵀ y: (q, n) @ (n, r) -> (q, r)
-        scores = system.pooled_basis.synthesize(waves * gains.astype(np.float32))  # (q, r) @ (r, N) -> (q, N)
-        # What y passes on without the basis: only where y is not zero.
-        direct = direct_gains(spectrum.kinds[observation.indices], at_zero, complement=self.complement)
-        if direct.any():
-            own = sp.csr_array((observation.data * direct, observation.indices, observation.indptr), observation.shape)
-            passed = sp.coo_array(own if system.pooling is None else own @ system.items_of)
-            np.add.at(scores, passed.coords, passed.data)
-        return Solution(scores)
+        return gains.astype(np.float32), at_zero
+
+
+def _add(scores: Array, passed: Sparse) -> None:
+    """scores += passed, in place. (q, m), sparse (q, m)"""
+    entries = sp.coo_array(passed)
+    np.add.at(scores, entries.coords, entries.data)
 
 
 def direct_gains(kinds: Array, at_zero: float, *, complement: bool) -> Array:

@@ -7,6 +7,8 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from longwave.basis import Basis
 from longwave.errors import FilterError, InputError
@@ -16,17 +18,21 @@ from longwave.types import Array, Filter, Solution, Sparse, Spectrum
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """The offline result: 𝒲, its spectrum, and the pooling Σ from vertices to items.
+    """The offline result: 𝒲, its spectrum, and how the scores of vertices become those of what is ranked, the targets.
 
-    normalized: CSR (n, n). spectrum: None if no basis was computed. pooling: CSR (N, n), None where every vertex is an
-    item. pooled: Ū = ΣU (N, r); U itself where there is no pooling. rows: the largest entries of h(𝒲)Σᵀ for one h, CSR
-    (n, N), and that filter's fingerprint and name, where they were computed.
+    normalized: CSR (n, n). spectrum: None if no basis was computed. pooling: Σ, CSR (N, n), where items have groups of
+    vectors; None where every vertex is a target. pooled: Ū = ΣU (N, r); U itself where there is no pooling. gains:
+    (n,) what the score of every vertex is multiplied with, where there is no pooling; None for 1. added: CSR (a, n),
+    targets outside of the graph as combinations of vertices, behind those of the graph. rows: the largest entries of
+    h(𝒲)Σᵀ for one h, CSR (n, targets), and that filter's fingerprint and name, where they were computed.
     """
 
     normalized: Sparse
     spectrum: Spectrum | None
     pooling: Sparse | None = None
     pooled: Basis | None = None
+    gains: NDArray[np.float32] | None = None
+    added: Sparse | None = None
     rows: Sparse | None = None
     rows_filter: Array | None = None
     rows_name: str | None = None
@@ -49,23 +55,42 @@ class System:
         return spectrum.eigenvectors if self.pooling is None else spectrum.eigenvectors.pool(self.pooling)
 
     @cached_property
-    def items_of(self) -> Sparse:
-        """Σᵀ, CSR (n, N): the items that each vertex belongs to."""
-        if self.pooling is None:
-            raise InputError("every vertex is an item of its own")
-        return self.pooling.T.tocsr()
+    def added_basis(self) -> Basis:
+        """The coordinates of the added targets: their combinations of rows of U. (a, r)"""
+        spectrum, added = self.require_spectrum("added items"), self.added
+        return spectrum.eigenvectors.pool(sp.csr_array((0, self.normalized.shape[0])) if added is None else added)
 
-    def pool(self, scores: Array) -> Array:
-        """x̄ = Σx for every row. (q, n) dense or sparse -> (q, N) dense float32."""
-        pooled = scores if self.pooling is None else scores @ self.pooling.T
-        return np.asarray(pooled.toarray() if hasattr(pooled, "toarray") else pooled, dtype=np.float32)
+    @cached_property
+    def targets_of(self) -> Sparse:
+        """From vertices to targets, CSR (n, targets): the transpose of all of `pool`."""
+        n = self.normalized.shape[0]
+        if self.pooling is not None:
+            return self.pooling.T.tocsr()
+        own = sp.diags_array(np.ones(n, dtype=np.float32) if self.gains is None else self.gains)
+        return sp.csr_array(own if self.added is None else sp.hstack([own, self.added.T]), dtype=np.float32)
+
+    @property
+    def n_targets(self) -> int:
+        """What is ranked."""
+        if self.pooling is not None:
+            return int(self.pooling.shape[0])
+        return int(self.normalized.shape[0] + (0 if self.added is None else self.added.shape[0]))
+
+    def pool(self, scores: Array) -> NDArray[np.float32]:
+        """Scores of vertices to scores of targets. (q, n) -> (q, targets), float32."""
+        if self.pooling is not None:
+            return np.asarray(scores @ self.pooling.T, dtype=np.float32)
+        own = np.asarray(scores if self.gains is None else scores * self.gains, dtype=np.float32)
+        if self.added is None:
+            return own
+        return np.hstack([own, np.asarray(scores @ self.added.T, dtype=np.float32)])
 
 
 class Solver(Protocol):
     """A way to evaluate x̄ = Σ h(𝒲) y: call it with the system, y and h."""
 
     def __call__(self, system: System, observation: Sparse, filter: Filter) -> Solution:
-        """observation: CSR (queries, n) -> scores (queries, N)."""
+        """observation: CSR (queries, n) -> scores (queries, targets)."""
 
 
 def require_lowpass(filter: Filter, solver: str) -> float:

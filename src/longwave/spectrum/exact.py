@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from longwave.errors import InputError
 from longwave.spectrum.method import DEFAULT_RUN, Run, as_spectrum, check_rank
-from longwave.types import Sparse, Spectrum
+from longwave.types import Array, Sparse, Spectrum
 
 # 20,000 vertices take 3 arrays of 3.2 GB in float64 and about an hour on two cores.
 MAX_VERTICES = 20_000
@@ -32,8 +33,6 @@ class Exact:
 
     def __call__(self, matrix: Sparse, run: Run = DEFAULT_RUN) -> Spectrum:
         """Decompose A = U Λ Uᵀ. matrix: CSR (n, n) symmetric; `run` changes nothing here."""
-        from scipy.linalg import eigh
-
         n = matrix.shape[0]
         if n > MAX_VERTICES:
             raise InputError(
@@ -43,13 +42,29 @@ class Exact:
         rank = n if self.rank is None else min(self.rank, n)
         # One pair more than asked for: it is the λ_{r+1} of the truncation bound.
         first = max(0, n - rank - 1)
-        subset = None if first == 0 else (first, n - 1)
-        dense = matrix.toarray().astype(np.float64)
-        values, vectors = eigh(dense, subset_by_index=subset, overwrite_a=True, check_finite=False)
-        values, vectors = values[::-1], vectors[:, ::-1]
+        values, vectors = largest_pairs(matrix.toarray().astype(np.float64), n - first)
         return as_spectrum(
             matrix,
             values[:rank].copy(),
             np.ascontiguousarray(vectors[:, :rank], dtype=np.float32),
             next_eigenvalue=float(values[rank]) if rank < n else None,
         )
+
+
+def largest_pairs(dense: NDArray[np.float64], count: int) -> tuple[Array, Array]:
+    """The `count` largest eigenpairs of a symmetric matrix, largest first, by LAPACK. (n, n) -> (c,), (n, c)
+
+    The driver that computes some pairs only gives up on matrices with an eigenvalue repeated hundreds of times, as
+    complete graphs have; the one for all pairs does not.
+    """
+    from scipy.linalg import eigh
+
+    n = len(dense)
+    if count < n:
+        try:
+            values, vectors = eigh(dense, subset_by_index=(n - count, n - 1), check_finite=False)
+            return values[::-1], vectors[:, ::-1]
+        except np.linalg.LinAlgError:
+            pass
+    values, vectors = eigh(dense, driver="evd", overwrite_a=True, check_finite=False)
+    return values[::-1][:count], vectors[:, ::-1][:, :count]
