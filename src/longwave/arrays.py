@@ -1,4 +1,9 @@
-"""Matrices and spectra as named plain arrays, which is what an index folder holds."""
+"""Matrices and spectra as named plain arrays, which is what an index folder holds.
+
+What is taken from a folder is checked, as compiled code does not look: type and shape of every array, and all numbers
+that are places in another. ValueError where something does not fit. Time O(what holds places), other numbers are not
+read.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +13,35 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from longwave.ann import Ann
 from longwave.basis import Basis, Part
 from longwave.compact import Compact, Quantized
 from longwave.types import Array, Sparse, Spectrum
+
+# Types that an array may have, in the byte order of the machine.
+FLOATS, PLACES, BYTES = (np.float32, np.float64), (np.int32, np.int64), (np.uint8,)
+# faiss pads rows to a multiple of this.
+_LANES = 16
+
+
+def take(arrays: Mapping[str, Array], name: str, types: tuple[Any, ...], *shape: int | None) -> Array:
+    """An array by name, of one of these types and of this shape; None for any length."""
+    if name not in arrays:
+        raise ValueError(f"there is no array {name}")
+    array = arrays[name]
+    fits = len(shape) == array.ndim and all(e in (None, n) for e, n in zip(shape, array.shape, strict=True))
+    if not fits or array.dtype.type not in types or not array.dtype.isnative:
+        expected = " × ".join("any" if e is None else str(e) for e in shape)
+        names = " or ".join(np.dtype(kind).name for kind in types)
+        raise ValueError(f"{name} is {array.shape} of {array.dtype}, it should be {expected} of {names}")
+    return array
+
+
+def take_places(arrays: Mapping[str, Array], name: str, length: int | None, end: int) -> Array:
+    """An array of numbers from 0 to end − 1."""
+    array = take(arrays, name, PLACES, length)
+    check_range(name, array, end)
+    return array
 
 
 def pack_spectrum(spectrum: Spectrum) -> dict[str, Array]:
@@ -26,16 +57,19 @@ def pack_spectrum(spectrum: Spectrum) -> dict[str, Array]:
     }
 
 
-def unpack_spectrum(arrays: Mapping[str, Array]) -> Spectrum:
-    """The spectrum that `pack_spectrum` took apart."""
-    following = arrays["next_eigenvalue"]
+def unpack_spectrum(arrays: Mapping[str, Array], n: int) -> Spectrum:
+    """The spectrum of n vertices that `pack_spectrum` took apart."""
+    eigenvalues = take(arrays, "eigenvalues", FLOATS, None)
+    following = take(arrays, "next_eigenvalue", FLOATS, None)[:1]
+    kinds = take(arrays, "kinds", BYTES, n)
+    check_range("kinds", kinds, 3)
     return Spectrum(
-        eigenvalues=arrays["eigenvalues"],
-        eigenvectors=unpack_basis("basis", arrays, len(arrays["kinds"])),
-        residuals=arrays["residuals"],
-        row_norms=arrays["row_norms"],
+        eigenvalues=eigenvalues,
+        eigenvectors=unpack_basis("basis", arrays, n, len(eigenvalues)),
+        residuals=take(arrays, "residuals", FLOATS, len(eigenvalues)),
+        row_norms=take(arrays, "row_norms", FLOATS, n),
         next_eigenvalue=float(following[0]) if len(following) else None,
-        kinds=arrays["kinds"],
+        kinds=kinds,
     )
 
 
@@ -47,16 +81,22 @@ def pack_basis(name: str, basis: Basis) -> dict[str, Array]:
     return arrays
 
 
-def unpack_basis(name: str, arrays: Mapping[str, Array], n: int) -> Basis:
-    """The basis of n rows that `pack_basis` took apart."""
+def unpack_basis(name: str, arrays: Mapping[str, Array], n: int, rank: int) -> Basis:
+    """The basis of n rows and `rank` columns that `pack_basis` took apart."""
     parts: list[Part] = []
     while f"{name}_{len(parts)}_rows" in arrays:
         own = f"{name}_{len(parts)}"
-        rows = arrays[f"{own}_rows"]
-        check_range(f"{own}_rows", rows, n)
-        parts.append(Part(rows, unpack_rows(own, arrays)))
-    shape = n, len(arrays["eigenvalues"]) - sum(part.width for part in parts)
-    return Basis(n, tuple(parts), unpack_sparse(f"{name}_sparse", arrays, shape))
+        rows = take_places(arrays, f"{own}_rows", None, n)
+        if (rows[1:] <= rows[:-1]).any():
+            raise ValueError(f"{own}_rows does not ascend")
+        values = unpack_rows(own, arrays)
+        if len(values) != len(rows):
+            raise ValueError(f"{own} has {len(values)} rows and {own}_rows {len(rows)}")
+        parts.append(Part(rows, values))
+    left = rank - sum(part.width for part in parts)
+    if left < 0:
+        raise ValueError(f"{name} has more columns than there are eigenvalues, {rank}")
+    return Basis(n, tuple(parts), unpack_sparse(f"{name}_sparse", arrays, (n, left)))
 
 
 def pack_rows(name: str, rows: Any) -> dict[str, Array]:
@@ -75,13 +115,27 @@ def unpack_rows(name: str, arrays: Mapping[str, Array], kind: str = "") -> Any:
     if f"{name}_codes" in arrays:
         import faiss
 
+        packed = take(arrays, f"{name}_codes", BYTES, None)
         try:
-            return Quantized(faiss.deserialize_index(np.ascontiguousarray(arrays[f"{name}_codes"])), kind)
+            return Quantized(faiss.deserialize_index(np.ascontiguousarray(packed)), kind)
         except RuntimeError as error:
             raise ValueError(f"{name}_codes cannot be read") from error
-    if f"{name}_scales" in arrays:
-        return Compact(arrays[name], arrays[f"{name}_scales"])
-    return arrays[name]
+    if f"{name}_scales" not in arrays:
+        return take(arrays, name, FLOATS, None, None)
+    codes = take(arrays, name, (np.float16, np.int8), None, None)
+    length = len(codes) if codes.dtype == np.int8 else 0
+    return Compact(codes, take(arrays, f"{name}_scales", (np.float32,), length))
+
+
+def unpack_search(name: str, arrays: Mapping[str, Array], known: Any, shape: tuple[int, ...]) -> Ann | None:
+    """The search that `Ann.pack` took apart, over rows of this shape. known: its `Structure`, None for none."""
+    if known is None:
+        return None
+    search = Ann.unpack(take(arrays, name, BYTES, None), **vars(known))
+    (n, columns), index = shape, search.index
+    if index.ntotal != n or index.d not in (columns, -(-columns // _LANES) * _LANES):
+        raise ValueError(f"{name} searches {index.ntotal} × {index.d} numbers, not {n} × {columns}")
+    return search
 
 
 def pack_sparse(name: str, matrix: Sparse) -> dict[str, Array]:
@@ -91,9 +145,11 @@ def pack_sparse(name: str, matrix: Sparse) -> dict[str, Array]:
 
 def unpack_sparse(name: str, arrays: Mapping[str, Array], shape: tuple[int, int]) -> Sparse:
     """A CSR matrix from its arrays, with every index in range: compiled code does not look."""
-    data, indices, indptr = (arrays[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
-    check_range(f"{name}_indices", indices, shape[1])
-    if len(indptr) != shape[0] + 1 or indptr[0] != 0 or indptr[-1] != len(data) or (np.diff(indptr) < 0).any():
+    indptr = take(arrays, f"{name}_indptr", PLACES, shape[0] + 1)
+    indices = take_places(arrays, f"{name}_indices", None, shape[1])
+    data = take(arrays, f"{name}_data", FLOATS, len(indices))
+    # Compared, not subtracted: a difference of int32 may wrap around and look small.
+    if indptr[0] != 0 or indptr[-1] != len(data) or (indptr[1:] < indptr[:-1]).any():
         raise ValueError(f"{name}_indptr does not fit its matrix")
     return sp.csr_array((data, indices, indptr), shape=shape, copy=False)
 

@@ -30,17 +30,21 @@ from longwave import (
 )
 from longwave.ann import Ann
 from longwave.arrays import (
-    check_range,
+    FLOATS,
+    PLACES,
     pack_basis,
     pack_rows,
     pack_sparse,
     pack_spectrum,
+    take,
+    take_places,
     unpack_basis,
     unpack_rows,
+    unpack_search,
     unpack_sparse,
     unpack_spectrum,
 )
-from longwave.basis import Basis
+from longwave.basis import Basis, Part
 from longwave.blending import Anchor, Blending
 from longwave.candidates import ranked_rows, sample_waves
 from longwave.checks import check_counts, check_value
@@ -561,18 +565,28 @@ class Index:
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the index folder; it appears complete or not at all. `force` replaces an index that is there."""
         facts = {"settings": asdict(self.settings), "about": dict(self.about)}
+        facts = json.loads(json.dumps(facts, default=storage.plain))
+        try:
+            Settings.parse(facts["settings"])
+        except ValueError as error:
+            raise InputError(f"this index could not be loaded again: {error}; build it with another value") from error
         storage.write(Path(path), facts, self._arrays(), force=force)
 
     @classmethod
     def load(cls, path: str | Path, *, verify: bool = False) -> Index:
-        """Open an index folder, memory-mapped; `verify` reads everything once and compares checksums."""
+        """Open an index folder, memory-mapped; `verify` reads everything once and compares checksums.
+
+        Without it large arrays of plain numbers are taken as they are: damage to them may show as wrong scores.
+        """
         manifest, arrays = storage.read(Path(path), verify=verify)
         try:
             attached = {n.removeprefix(_ATTACHED): a for n, a in arrays.items() if n.startswith(_ATTACHED)}
-            index = cls._from_arrays(Settings.parse(manifest["settings"]), arrays)
+            index = cls._from_arrays(Settings.parse(manifest.get("settings")), arrays)
             return replace(index, about=dict(manifest.get("about", {})), attached=attached)
-        except (KeyError, TypeError, ValueError) as error:
-            raise CorruptIndexError(f"{path} is damaged: {error}; build the index again") from error
+        except MemoryError:
+            raise
+        except Exception as error:  # whatever the numbers of a damaged folder lead to
+            raise CorruptIndexError(f"{path} is damaged ({error}); copy it again, or build the index again") from error
 
     @property
     def dimension(self) -> int:
@@ -738,51 +752,58 @@ class Index:
         return arrays | {_ATTACHED + name: array for name, array in self.attached.items()}
 
     @classmethod
-    def _from_arrays(cls, settings: Settings, arrays: Mapping[str, Array]) -> Index:
-        spectrum = pooled = None
-        n, n_items = len(arrays["labels"]), len(arrays["ids"])
-        for name, end in (("labels", n), ("kinds", 3), ("item_of", n_items), ("row_of", len(arrays["ids"]) + n_items)):
-            if name in arrays:
-                check_range(name, arrays[name], end)
-        second = None
-        if settings.second is not None:
-            second = tuple(_unpack_structure(s, arrays, f"second_{i}") for i, s in enumerate(settings.second))
-        if "eigenvalues" in arrays:
-            spectrum = unpack_spectrum(arrays)
-            if "pooled_sparse_indptr" in arrays:
-                pooled = unpack_basis("pooled", arrays, n_items)
+    def _from_arrays(cls, settings: Settings, arrays: Mapping[str, Array], similarity: Kernel) -> Index:
+        n = len(take(arrays, "labels", PLACES, None))
+        ids = take(arrays, "ids", (*PLACES, np.str_), None)
         vectors = unpack_rows("vectors", arrays, settings.vectors_as.kind if settings.vectors_as else "")
-        added = len(vectors) - n
-        items = Items(arrays["ids"], arrays.get("item_of"), arrays.get("row_of"))
+        (m, dimension), n_items = vectors.shape, len(ids)
+        row_of = take_places(arrays, "row_of", None, m) if "row_of" in arrays else None
+        given = m if row_of is None else len(row_of)
+        item_of = take_places(arrays, "item_of", given, n_items) if "item_of" in arrays else None
+        if not (0 < n <= m and dimension and n_items) or (item_of is None and n_items != given):
+            raise ValueError(f"{n} vertices, {m} × {dimension} vectors and {n_items} ids do not fit each other")
+        items = Items(ids, item_of, row_of)
+        if row_of is not None and len(np.unique(row_of)) != m:
+            raise ValueError(f"row_of names {len(np.unique(row_of))} of {m} vectors")
+        scaled = kernels.scale_neighbor(similarity) is not None
+        spectrum = pooled = second = None
+        parts: tuple[Part, ...] = ()
+        if "eigenvalues" in arrays:
+            spectrum = unpack_spectrum(arrays, n)
+            parts = spectrum.eigenvectors.parts
+        if spectrum is not None and "pooled_sparse_indptr" in arrays:
+            pooled = unpack_basis("pooled", arrays, n_items, spectrum.rank)
+            if [part.width for part in pooled.parts] != [part.width for part in parts]:
+                raise ValueError("pooled does not have the columns of basis")
+            parts = pooled.parts
+        if settings.second is not None:
+            over = enumerate(zip(settings.second, parts, strict=True))
+            second = tuple(unpack_search(f"second_{i}", arrays, s, part.values.shape) for i, (s, part) in over)
         return cls(
             vectors=vectors,
             graph=Graph(
                 unpack_sparse("graph", arrays, (n, n)),
-                arrays["degrees"],
-                arrays["labels"],
-                arrays["reach"],
-                arrays.get("scales"),
+                take(arrays, "degrees", FLOATS, n),
+                take_places(arrays, "labels", n, n),
+                take(arrays, "reach", FLOATS, n),
+                take(arrays, "scales", FLOATS, n) if scaled else None,
             ),
             spectrum=spectrum,
             items=items,
             settings=settings,
-            similarity=kernels.parse(settings.kernel),
-            extension=unpack_sparse("extension", arrays, (added, n)) if added else None,
-            pooling=unpack_sparse("pooling", arrays, (n_items, len(vectors))) if "item_of" in arrays else None,
+            similarity=similarity,
+            extension=unpack_sparse("extension", arrays, (m - n, n)) if m > n else None,
+            pooling=None if item_of is None else unpack_sparse("pooling", arrays, (n_items, m)),
             pooled=pooled,
-            first=_unpack_structure(settings.first, arrays, "first"),
+            first=unpack_search("first", arrays, settings.first, (n, dimension)),
             second=second,
             rows=unpack_sparse("rows", arrays, (n, items.n_targets)) if settings.rows else None,
-            rows_filter=arrays["rows_filter"] if settings.rows else None,
+            rows_filter=take(arrays, "rows_filter", FLOATS, len(fingerprint(LowPass()))) if settings.rows else None,
         )
 
 
 def _structure(found: Ann | None) -> Structure | None:
     return None if found is None else Structure(found.kind, found.effort, found.recall, found.k)
-
-
-def _unpack_structure(known: Structure | None, arrays: Mapping[str, Array], name: str) -> Ann | None:
-    return None if known is None else Ann.unpack(arrays[name], **vars(known))
 
 
 def _kernel_from(kernel: Kernel | None, gamma: float | None, *, regional: bool) -> Kernel:

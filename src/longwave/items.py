@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from longwave.errors import InputError
+from longwave.errors import CorruptIndexError, InputError
 from longwave.types import Array
 
 
@@ -70,7 +70,14 @@ class Items:
 
     @cached_property
     def _order(self) -> NDArray[np.int64]:
-        return np.argsort(self.ids, kind="stable")
+        order = np.argsort(self.ids, kind="stable")
+        ascending = self.ids[order]
+        if (ascending[1:] == ascending[:-1]).any():  # `make` has none: the numbers of a damaged folder
+            raise CorruptIndexError(
+                "two items have the same id: the index is damaged; check it with Index.load(path, verify=True), or "
+                "build it again"
+            )
+        return order
 
     def rows_of(self, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The rows of some items, and which of the items each belongs to: 0 … len(places) − 1. (m,), (m,)"""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass, fields, is_dataclass
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 
 @dataclass(frozen=True)
@@ -66,14 +69,65 @@ class Settings:
     search: Defaults = Defaults()
 
     @classmethod
-    def parse(cls, entries: Mapping[str, Any]) -> Settings:
-        """From the manifest. Raises TypeError or ValueError where it does not fit."""
-        values = dict(entries)
-        if values.get("second") is not None:
-            values["second"] = tuple(None if entry is None else Structure(**entry) for entry in values["second"])
-        parts = {"first": Structure, "vectors_as": Stored, "basis_as": Stored, "search": Defaults}
-        for name, kind in parts.items():
-            if values.get(name) is not None:
-                values[name] = kind(**values[name])
-        known = {field.name for field in fields(cls)}
-        return cls(**{name: value for name, value in values.items() if name in known})
+    def parse(cls, entries: Any) -> Settings:
+        """From the manifest; what the fields do not name is left out. Raises ValueError where it does not fit."""
+        settings: Settings = _fit(cls, _as_now(entries), "settings")
+        return settings
+
+
+def _as_now(entries: Any) -> Any:
+    """Settings of format version 2, which knew one kernel and no balance, as they are written now."""
+    if not isinstance(entries, Mapping) or "kernel" in entries or "gamma" not in entries:
+        return entries
+    search = entries.get("search")
+    search = dict(search) if isinstance(search, Mapping) else {}
+    blend = search.get("blend")
+    search["blend"] = "anchor" if isinstance(blend, str) else "none" if blend is None else str(blend)
+    return {**entries, "kernel": f"power:{entries['gamma']}", "balanced": False, "search": search}
+
+
+# The least and the most that a number of this name may be, in whichever of the classes; others only must be finite.
+_RANGES = {
+    **dict.fromkeys(("k", "neighbors", "min_rank"), (1, 2**31 - 1)),
+    **dict.fromkeys(("k_used", "rank", "effort"), (0, 2**31 - 1)),
+    **dict.fromkeys(("seed", "error"), (0, math.inf)),
+    **dict.fromkeys(("recall", "sparsity", "fidelity"), (0, 1)),
+}
+
+
+def _fit(kind: Any, value: Any, name: str) -> Any:
+    """A value of JSON as what an annotation asks for: a class of this file, a tuple, a union, a number or a text."""
+    options = get_args(kind)
+    if is_dataclass(kind):
+        if not isinstance(value, Mapping):
+            raise ValueError(f"{name} must be an object, got {value!r}")
+        hints, known = get_type_hints(kind), [field.name for field in fields(kind)]
+        given = {own: _fit(hints[own], value[own], f"{name}.{own}") for own in known if own in value}
+        try:
+            return kind(**given)  # type: ignore[operator]
+        except TypeError as error:
+            raise ValueError(f"{name} is not complete: {error}") from error
+    if get_origin(kind) in (Union, UnionType):
+        if value is None and NoneType in options:
+            return None
+        others = [option for option in options if option is not NoneType]
+        fitting = [option for option in others if not isinstance(option, type) or _is_a(option, value)]
+        return _fit((fitting or others)[0], value, name)
+    if get_origin(kind) is tuple:
+        if not isinstance(value, list | tuple):
+            raise ValueError(f"{name} must be a list, got {value!r}")
+        inner = options[:1] * len(value) if options[-1] is Ellipsis else options
+        return tuple(_fit(own, one, name) for own, one in zip(inner, value, strict=True))
+    if not _is_a(kind, value):
+        raise ValueError(f"{name} must be {kind.__name__}, got {value!r}")
+    least, most = _RANGES.get(name.rpartition(".")[2], (-math.inf, math.inf))
+    if kind in (int, float) and not least <= value <= most:
+        raise ValueError(f"{name} must be from {least} to {most}, got {value!r}")
+    return value
+
+
+def _is_a(kind: Any, value: Any) -> bool:
+    """Whether a value of JSON is of this kind: a bool is no number, NaN and infinity are none, 3 may stand for 3.0."""
+    if kind is float:
+        return type(value) in (int, float) and -sys.float_info.max <= value <= sys.float_info.max
+    return isinstance(value, Mapping) if is_dataclass(kind) else type(value) is kind

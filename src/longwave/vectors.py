@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from longwave.errors import DataWarning, InputError
+from longwave.errors import CorruptIndexError, DataWarning, InputError
 
 Floats = NDArray[np.floating[Any]]
 
@@ -103,20 +103,32 @@ def unit_queries(queries: ArrayLike, *, dimension: int, name: str = "queries") -
 def top_k(scores: Floats, k: int) -> tuple[NDArray[np.int64], Floats]:
     """The k largest entries of each row, best first, ties by lower column. (rows, n) -> ids, values (rows, k).
 
-    Never sorts a whole row unless most of it is asked for. Time O(rows · n), memory O(rows · k).
+    NaN is never among them; fewer than k others are an error. Never sorts a whole row unless most of it is asked for.
+    Time O(rows · n), memory O(rows · k).
     """
     rows, n = scores.shape
     k = min(k, n)
     if 4 * k >= n:  # a heap of that size costs more than the sort
-        ids = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-        return ids, np.take_along_axis(scores, ids, axis=1)
+        ids = np.argsort(-scores, axis=1, kind="stable")[:, :k]  # NaN last
+        values = np.take_along_axis(scores, ids, axis=1)
+        _check_scores(~np.isnan(values))
+        return ids, values
     values = np.full((rows, k), -np.inf, dtype=scores.dtype)
     # Ids of empty places lie behind every real one.
     ids = np.full((rows, k), n, dtype=np.int64)
     update, sort = heap_functions(scores.size)
     update(np.ascontiguousarray(scores), values, ids, 0, -1)
     sort(values, ids)
+    _check_scores(ids < n)
     return ids, values
+
+
+def _check_scores(found: NDArray[np.bool_]) -> None:
+    if not found.all():
+        raise CorruptIndexError(
+            "there are scores that are not finite numbers: the index is damaged; check it with Index.load(path, "
+            "verify=True), or build it again"
+        )
 
 
 def heap_functions(n_scores: int) -> tuple[Callable[..., None], Callable[..., None]]:
