@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import re
 import subprocess
 import sys
@@ -15,11 +16,18 @@ import longwave as lw
 DOCUMENT = Path(__file__).parents[1] / "docs" / "cli.md"
 
 
-def run(*arguments, cwd=None):
+def run(*arguments, cwd=None, **environment):
     """Exit code, stdout, stderr."""
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-m", "longwave", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+    env = os.environ | {name: str(value) for name, value in environment.items()}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=env, check=False)
     return done.returncode, done.stdout, done.stderr
+
+
+def instead_of(module, code, place):
+    """Environment in which a module is this code."""
+    (place / f"{module}.py").write_text(code)
+    return {"PYTHONPATH": os.pathsep.join([str(place), *sys.path])}
 
 
 def map_of(text):
@@ -283,6 +291,14 @@ def test_version_and_help():
     assert code == 0
     for command in ("build", "search", "info", "evaluate", "demo"):
         assert command in out
+
+
+@pytest.mark.parametrize(("module", "arguments"), [("typer", ["--help"]), ("numba", ["build", "v.npy", "-o", "x"])])
+def test_ctrl_c_is_quiet_in_imports_and_in_commands(folder, tmp_path, module, arguments):
+    press = "import os, signal, time; os.kill(os.getpid(), signal.SIGINT); time.sleep(60)"
+    code, out, err = run(*arguments, cwd=folder, **instead_of(module, press, tmp_path))
+    assert (code, out, err) == (130, "", "")
+    assert not (folder / "x").exists()
 
 
 def test_the_reference_in_the_docs_is_what_help_prints():
