@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from longwave.errors import StorageError
+from longwave.errors import StorageError, reason
 from longwave.types import Array
 
 # Of the arrays of a round; a folder of another one is not resumed.
@@ -54,10 +54,7 @@ class Checkpoint:
         done.unlink(missing_ok=True)
         for name, array in arrays.items():
             self._replace(self._path(stage, name), array)
-        partial = done.with_suffix(".partial")
-        partial.write_text(json.dumps(list(arrays)), "utf-8")
-        _sync(partial)
-        partial.rename(done)
+        self._replace(done, list(arrays))
 
     def latest(self, stage: str) -> tuple[int, dict[str, Array]] | None:
         """The last finished round of a stage and its arrays, or None."""
@@ -83,16 +80,19 @@ class Checkpoint:
     def _path(self, stage: str, name: str, suffix: str = ".npy") -> Path:
         return self.folder / f"{self.prefix}{stage}-{name}{suffix}"
 
-    def _replace(self, path: Path, array: Array) -> None:
+    def _replace(self, path: Path, content: Array | list[str]) -> None:
         partial = path.with_suffix(".partial")
         try:
             with partial.open("wb") as file:
-                np.save(file, array, allow_pickle=False)
+                if isinstance(content, list):
+                    file.write(json.dumps(content).encode())
+                else:
+                    np.save(file, content, allow_pickle=False)
             _sync(partial)
             partial.rename(path)
         except OSError as error:
             partial.unlink(missing_ok=True)
-            raise StorageError(f"cannot write the checkpoint {path}: {error.strerror or error}") from error
+            raise StorageError(f"cannot write the checkpoint {path}: {reason(error)}") from error
 
 
 def fingerprint(array: Array) -> list[int]:

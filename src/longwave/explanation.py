@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from longwave.errors import plural
 from longwave.items import Items
 from longwave.solvers import ChebyshevFilter, Spectral, System
 from longwave.types import Array, Filter, Sparse
@@ -28,7 +29,7 @@ class Explanation:
     path: list[object]
 
     def __str__(self) -> str:
-        lines = [f"score {self.score:.4g}, from {len(self.neighbors)} neighbours of the query:"]
+        lines = [f"score {self.score:.4g}, from {plural(len(self.neighbors), 'neighbour')} of the query:"]
         rows = zip(self.neighbors.tolist(), self.similarities, self.contributions, strict=True)
         lines += [f"  {name}  similarity {y:.3f}  contributes {part:.4g}" for name, y, part in rows]
         way = " → ".join(str(name) for name in self.path)

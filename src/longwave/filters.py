@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longwave.errors import FilterError, FilterWarning, InputError, LongwaveError
+from longwave.errors import FilterError, FilterWarning, InputError, LongwaveError, plural
 from longwave.types import Array, Filter
 
 
@@ -196,4 +196,4 @@ def parse(text: str) -> Filter:
     try:
         return make(*numbers)
     except TypeError:
-        raise InputError(f"filter '{text}' has {len(numbers)} parameters; it must look like {form}") from None
+        raise InputError(f"filter '{text}' has {plural(len(numbers), 'parameter')}; it must look like {form}") from None

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from longwave.errors import InputError
+from longwave.errors import InputError, plural
 from longwave.types import Array
 
 
@@ -86,7 +86,7 @@ class Items:
             left = np.unique(self.places(given)) if given.size else np.zeros(0, dtype=np.int64)
         if len(left) < k:
             raise InputError(
-                f"where leaves {len(left)} items but k is {k}; lower k to at most {len(left)}, or widen where"
+                f"where leaves {plural(len(left), 'item')} but k is {k}; lower k to at most {len(left)}, or widen where"
             )
         return left
 

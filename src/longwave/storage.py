@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
@@ -27,6 +26,8 @@ from longwave.errors import (
     NewerIndexError,
     NotAnIndexError,
     StorageError,
+    is_full,
+    reason,
 )
 from longwave.types import Array
 
@@ -39,18 +40,23 @@ def check_target(path: Path, *, force: bool) -> None:
     """Raise before any work if the path cannot take an index; `force` allows an existing index, nothing else."""
     if not path.parent.is_dir():
         raise StorageError(f"cannot write {path}: there is no folder {path.parent}; create it first")
+    if not os.access(path.parent, os.W_OK):
+        raise StorageError(f"cannot write {path}: you may not write to {path.parent.absolute()}; choose another folder")
     if not path.exists() and not path.is_symlink():
         return
     if not is_index(path):
         raise IndexExistsError(
-            f"{path} exists and is not a Longwave index, so it is not overwritten; remove it by hand"
+            f"{path} is a {'folder' if path.is_dir() else 'file'} that is not a Longwave index, and is left as it is; "
+            f"choose another name for the index, such as {path.resolve().stem or 'index'}.longwave"
         )
     if not force:
         raise IndexExistsError(f"{path} exists; choose another path, or overwrite it with force (--force)")
     own = {MANIFEST, *(f"{name}.npy" for name in json.loads((path / MANIFEST).read_text("utf-8")).get("arrays", {}))}
     foreign = sorted(p.name for p in path.iterdir() if p.name not in own)
     if foreign:
-        raise IndexExistsError(f"{path} also holds {foreign[0]}, which is not of the index; move it away first")
+        raise IndexExistsError(
+            f"{path} also holds {foreign[0]}, which is not of the index; choose another path, or move that file away"
+        )
 
 
 def is_index(path: Path) -> bool:
@@ -85,9 +91,9 @@ def write(path: Path, settings: Mapping[str, Any], arrays: Mapping[str, Array], 
     except OSError as error:
         if isinstance(error, StorageError):
             raise
-        if error.errno == errno.ENOSPC:
+        if is_full(error):
             raise StorageError(_no_space(path, needed, shutil.disk_usage(path.parent).free)) from error
-        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
+        raise StorageError(f"cannot write {path}: {reason(error)}") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 

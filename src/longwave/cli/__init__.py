@@ -7,7 +7,7 @@ import signal
 import sys
 from io import TextIOWrapper
 
-from longwave.errors import LongwaveError
+from longwave.errors import LongwaveError, reason
 
 INTERRUPTED = 130
 
@@ -32,7 +32,7 @@ def main() -> None:
         print(f"longwave: {error}", file=sys.stderr)
         sys.exit(1)
     except OSError as error:
-        print(f"longwave: cannot write the output: {error.strerror or error}", file=sys.stderr)
+        print(f"longwave: {error.filename or 'cannot write the output'}: {reason(error)}", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

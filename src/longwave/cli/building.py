@@ -11,13 +11,15 @@ import typer
 from rich.table import Table
 
 from longwave import filters, storage
+from longwave.ann import check_search
 from longwave.cli import options as o
 from longwave.cli import pictures, truth
 from longwave.cli.application import app
 from longwave.cli.display import err, out, progress_bars
-from longwave.compact import check_basis_kind, check_kind
+from longwave.cli.results import check_apart
+from longwave.compact import NUMBERS, check_basis_kind, check_kind
 from longwave.descriptors import index_facts
-from longwave.errors import InputError
+from longwave.errors import InputError, plural
 from longwave.evaluation import average_precision
 from longwave.index import Index
 from longwave.resources import machine_memory, parse_size, show
@@ -114,10 +116,15 @@ def build(
     longwave build descriptors.h5 -o holiday.longwave                 (of `longwave describe`)
     """
     storage.check_target(output, force=force)
+    check_apart(output, vectors, images, groups, ids, lists)
     method = o.spectrum_from(spectrum, rank, oversampling, iterations)
     stored = None if precompute is None else filters.parse(precompute)
     if fast is not True and (first or second):
         raise InputError("--first and --second need --fast")
+    for kind in (first, second, None if store_vectors in NUMBERS else store_vectors):
+        check_search(kind)
+    if images is not None and (groups is not None or ids is not None):
+        raise InputError("pictures have their paths as ids and their own groups; leave out --groups and --ids")
     if store_basis is not None:
         check_basis_kind(store_basis)
         if method is None:
@@ -130,8 +137,8 @@ def build(
             raise InputError("descriptors of pictures have their own ids and groups; leave out --groups and --ids")
         group_labels, item_ids = described.item_of, np.array(described.paths)
     rows = o.vectors_from(str(vectors)) if described is None else described.vectors
-    for kind in (store_vectors, first):
-        check_kind(kind, rows.shape[-1])
+    check_kind(store_vectors, rows.shape[-1])
+    check_search(first, rows.shape[-1])
     with progress_bars() as progress:
         index = Index.build(
             rows,
@@ -175,7 +182,7 @@ def build(
             + (f", tolerance {known.search.tolerance:g}" if known.search.tolerance else "")
         )
     rank_text = "no basis" if index.spectrum is None else f"rank {index.spectrum.rank:,}"
-    print(f"{output}: {len(index):,} items, {rank_text}, {time.perf_counter() - began:.1f} s")
+    print(f"{output}: {plural(len(index), 'item')}, {rank_text}, {time.perf_counter() - began:.1f} s")
 
 
 @app.command()
@@ -217,8 +224,8 @@ def advise(
     with err.status("estimating the eigenvalues"):
         advice = planning.advise(index.graph, filter=h, memory=None if limit is None else limit - held, seed=seed)
     out.print(
-        f"{advice.vertices:,} vertices in {advice.components:,} component(s) share the rank; "
-        f"{advice.exact:,} others are solved exactly at any rank.",
+        f"{plural(advice.vertices, 'vertex', 'vertices')} in {plural(advice.components, 'component')} share the rank; "
+        f"{advice.exact:,} more are solved exactly at any rank.",
         highlight=False,
     )
     table = Table()

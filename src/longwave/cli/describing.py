@@ -13,7 +13,7 @@ from longwave.cli import pictures
 from longwave.cli.application import app
 from longwave.cli.display import err
 from longwave.cli.results import check_folder
-from longwave.errors import FileError, InputError
+from longwave.errors import FileError, InputError, plural
 
 
 @app.command()
@@ -52,7 +52,7 @@ def describe(
     pictures.remove_work(work)
     rows, dimensions = made.vectors.shape
     seconds = time.perf_counter() - began
-    print(f"{output}: {len(made.paths):,} pictures, {rows:,} × {dimensions} vectors, {seconds:.1f} s")
+    print(f"{output}: {plural(len(made.paths), 'picture')}, {rows:,} × {dimensions} numbers, {seconds:.1f} s")
 
 
 @app.command()

@@ -13,7 +13,7 @@ from longwave.cli import options as o
 from longwave.cli import pictures, truth
 from longwave.cli.application import app
 from longwave.cli.display import progress_bars
-from longwave.errors import InputError
+from longwave.errors import InputError, plural
 from longwave.evaluation import average_precision
 from longwave.index import Index
 from longwave.vectors import row_blocks
@@ -65,12 +65,12 @@ def evaluate(
     given = asked.query_of if given is None else given
     query_of = np.arange(len(vectors)) if given is None else given
     if len(query_of) != len(vectors):
-        raise InputError(f"--query-groups has {len(query_of)} entries but there are {len(vectors)} query rows")
+        raise InputError(f"--query-groups must have a number for each query row, {len(vectors)}, got {len(query_of)}")
     if weights is not None and len(weights) != len(vectors):
-        raise InputError(f"--weights has {len(weights)} entries but there are {len(vectors)} query rows")
+        raise InputError(f"--weights must have a number for each query row, {len(vectors)}, got {len(weights)}")
     n_queries = int(query_of.max()) + 1
     if n_queries != len(judgements):
-        raise InputError(f"there are {n_queries} queries but ground truth for {len(judgements)}")
+        raise InputError(f"{plural(n_queries, 'query')} but ground truth for {len(judgements):,}: they must be as many")
     opened.search(vectors[:1], len(opened), **chosen)  # load compiled code outside of the time
     judged: list[tuple[int, float]] = []
     start = time.perf_counter()
@@ -90,7 +90,7 @@ def evaluate(
             print(f"query {q if asked.names is None else asked.names[q]}: {100 * value:.2f}")
     left_out = n_queries - len(judged)
     print(
-        f"mAP {100 * np.mean([value for _, value in judged]):.2f} over {len(judged)} queries"
+        f"mAP {100 * np.mean([value for _, value in judged]):.2f} over {plural(len(judged), 'query')}"
         + (f" ({left_out} without positives left out)" if left_out else "")
         + f", {1000 * elapsed / n_queries:.2f} ms per query for the whole ranking"
     )

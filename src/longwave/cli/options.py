@@ -13,10 +13,12 @@ import typer
 
 from longwave import filters
 from longwave.datasets.files import read_labels, read_vectors, split_name
+from longwave.descriptors import is_picture
 from longwave.errors import FileError, InputError
 from longwave.ranking import Blend, Euclidean
 from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Precomputed, RandomWalk, Solver, Spectral
 from longwave.spectrum import Chebyshev, Exact, Lanczos, Method, Simultaneous
+from longwave.storage import is_index
 from longwave.types import Array
 
 FILES = ".npy .npz .fvecs .bvecs .mat .h5 .parquet .safetensors .csv; FILE:NAME picks one array of several"
@@ -95,7 +97,18 @@ RegionSum = Annotated[
 def vectors_from(text: str) -> Array:
     """Read FILE or FILE:NAME."""
     path, name = split_name(text)
+    if path.is_dir():
+        raise FileError(_folder_hint(path))
     return read_vectors(path, name=name)
+
+
+def _folder_hint(folder: Path) -> str:
+    """What to do with a folder where a file of vectors is expected."""
+    if is_index(folder):
+        return f"{folder} is an index; give the file of vectors that it was built from"
+    if any(is_picture(path) for path in folder.iterdir()):
+        return f"{folder} is a folder of pictures; index it with: longwave build --images {folder} -o INDEX"
+    return f"{folder} is a folder; give a file of vectors, or a folder of pictures with: longwave build --images FOLDER"
 
 
 def read_label_file(text: str) -> Array:
@@ -117,16 +130,6 @@ def numbers_from(text: str) -> Array:
     except (OSError, ValueError, EOFError) as error:
         raise FileError(f"cannot read numbers from {text}: {error}") from error
     return np.ravel(array)
-
-
-def ids_from(texts: list[str], known: Array) -> list[Any]:
-    """Ids as the index has them: whole numbers where its ids are."""
-    if known.dtype.kind == "U":
-        return list(texts)
-    wrong = [text for text in texts if not text.removeprefix("-").isdigit()]
-    if wrong:
-        raise InputError(f"ids of this index are whole numbers, got '{wrong[0]}'")
-    return [int(text) for text in texts]
 
 
 def where_from(text: str) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import warnings
 from collections.abc import Sequence
@@ -17,14 +18,14 @@ from numpy.typing import NDArray
 
 from longwave import descriptors
 from longwave.cli import options as o
-from longwave.cli.display import err, progress_bars
-from longwave.cli.results import check_picture
+from longwave.cli.display import err, progress_bars, readable
+from longwave.cli.results import check_apart, check_picture
 from longwave.cli.truth import Names
 from longwave.datasets.files import split_name
 from longwave.datasets.formats import READERS
 from longwave.descriptors.encoders import DEFAULT, parse_scale
 from longwave.descriptors.pictures import Box
-from longwave.errors import DataWarning, FileError, InputError
+from longwave.errors import DataWarning, FileError, InputError, plural
 from longwave.index import Index
 from longwave.types import Array, Hits
 
@@ -69,7 +70,7 @@ class Choices:
 
 def _list_skipped(skipped: Sequence[tuple[str, str]], total: int, *, shown: int = 20) -> None:
     """Pictures that cannot be read, and why, on stderr."""
-    lines = [f"{len(skipped)} of {total} pictures are left out:"] if skipped else []
+    lines = [f"pictures left out: {len(skipped):,} of {total:,}"] if skipped else []
     lines += [f"left out: {name} {reason.rpartition(f'{name} ')[2]}" for name, reason in skipped[:shown]]
     lines += [f"... and {len(skipped) - shown} more"] if len(skipped) > shown else []
     for line in lines:
@@ -201,7 +202,9 @@ def queries_from(
             descriptors.recipe_from(index.about)[0].check_same(described.recipe, what=texts[0])
         return Asked(described.vectors, described.item_of)
     if box and len(box) != len(pictures):
-        raise InputError(f"there are {len(pictures)} pictures but {len(box)} boxes; give one --box for each, or none")
+        raise InputError(
+            f"{plural(len(pictures), 'picture')} but {plural(len(box), 'box', 'boxes')}: give one --box for each"
+        )
     boxes = [descriptors.parse_box(text) for text in box] if box else [None] * len(pictures)
     asked = _described(pictures, boxes, index, encoder, lenient=Path(texts[0]).is_dir())
     return replace(asked, query_of=np.zeros_like(asked.query_of)) if together else asked
@@ -235,36 +238,79 @@ def _box_from(given: Any, where: str) -> Box | None:
     return float(given[0]), float(given[1]), float(given[2]), float(given[3])
 
 
+def ids_from(texts: Sequence[str], index: Index) -> list[Any]:
+    """Items as a user names them: ids, and of pictures also paths as the shell completes them, or their names alone."""
+    known = index.ids.tolist()
+    if index.ids.dtype.kind != "U":
+        wrong = [text for text in texts if not re.fullmatch("-?[0-9]+", text)]
+        if wrong:
+            raise InputError(f"ids of this index are whole numbers, such as {known[0]}, got '{wrong[0]}'")
+        named = [int(text) for text in texts]
+    elif descriptors.has_recipe(index.about):
+        _, folder = descriptors.recipe_from(index.about)
+        names = Names(known)
+        named = [_item(text, folder, names) or text for text in texts]
+    else:
+        named = list(texts)
+    missing = [text for text, name in zip(texts, named, strict=True) if name not in set(known)]
+    if missing:
+        raise InputError(f"the index has no item '{missing[0]}'; its ids look like {known[0]!r}")
+    return named
+
+
+def _item(text: str, folder: Path, names: Names) -> str | None:
+    """The id of a picture: as given, by its place on the disk, behind the name of its folder, or by its name alone."""
+    forms = (text, _within(Path(text), folder), text.removeprefix("./").removeprefix(f"{folder.name}/"))
+    return next((form for form in forms if form in names.paths), None) or names.find(text)
+
+
+def _within(path: Path, folder: Path) -> str:
+    """The path as seen from the folder; nothing where it lies elsewhere."""
+    whole, root = path.parent.resolve() / path.name, folder.resolve()  # a picture may itself be a link
+    return whole.relative_to(root).as_posix() if root in whole.parents else ""
+
+
 def items_of(index: Index, ids: Sequence[Any]) -> Asked:
     """Items of an index of pictures as queries, for a sheet."""
     _, folder = descriptors.recipe_from(index.about)
     return Asked(np.zeros((0, index.dimension)), np.arange(len(ids)), tuple((folder / str(name), None) for name in ids))
 
 
-def check_sheet(sheet: Path | None, queries: Sequence[str] | None = None) -> None:
-    """Raise before the search if the sheet could not be made."""
+def check_sheet(sheet: Path | None, index: Index, queries: Sequence[str] | None = None) -> None:
+    """Raise before the search if the sheet could not be made, or would replace a picture."""
     if sheet is None:
         return
     if sheet.suffix not in (".png", ".jpg"):
         raise FileError(f"cannot write {sheet}: the suffix of a contact sheet must be .png or .jpg")
     check_picture(sheet)
-    if queries is not None and _pictures_in(queries) is None:
+    asked = [] if queries is None else _pictures_in(queries)
+    if asked is None:
         raise InputError("--sheet shows pictures; search with a picture or a folder of them")
+    descriptors.check_drawing()
+    _, folder = descriptors.recipe_from(index.about)
+    check_apart(sheet, *asked)
+    if _within(sheet, folder) in set(index.ids.tolist()):
+        raise FileError(f"cannot write {sheet}: it is a picture of the collection; choose another name")
 
 
 def write_sheet(sheet: Path, asked: Asked, hits: Hits, index: Index) -> None:
     """The queries and their hits as one picture; hits that are gone are grey, with a warning."""
     _, folder = descriptors.recipe_from(index.about)
     one_query = len(hits) == 1
-    rows = []
+    answers = []
     for number, (scores, ids) in enumerate(zip(*hits, strict=True)):
         shown = asked.shown if one_query else asked.shown[number : number + 1]
-        cells = [descriptors.Cell(path, path.name, "query", box, framed=True) for path, box in shown]
+        queries = [
+            descriptors.Cell(path, path.name, "query" if box is None else "query (part)", box) for path, box in shown
+        ]
         found = zip(ids.tolist(), scores, strict=True)
-        rows.append(cells + [descriptors.Cell(folder / name, name, f"{score:.3g}") for name, score in found])
-    gone = descriptors.draw_sheet(rows, sheet)
+        answers.append(
+            descriptors.Answer(queries, [descriptors.Cell(folder / name, name, readable(s)) for name, s in found])
+        )
+    gone = descriptors.draw_sheet(answers, sheet)
     if gone:
-        warnings.warn(f"{len(gone)} pictures cannot be read any more; the first: {gone[0]}", DataWarning, stacklevel=2)
+        many = plural(len(gone), "picture")
+        warnings.warn(f"{many} cannot be read any more; the first: {gone[0]}", DataWarning, stacklevel=2)
     err.print(f"wrote {sheet}", highlight=False, markup=False, soft_wrap=True)
 
 
@@ -288,7 +334,7 @@ def _described(
                 raise
             skipped.append((str(path), str(error)))
     if not parts:
-        raise FileError(f"none of the {len(pictures)} pictures can be read: {skipped[0][1]}")
+        raise FileError(f"no picture of the {len(pictures)} can be read; the first: {skipped[0][1]}")
     _list_skipped(skipped, len(pictures))
     query_of = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     return Asked(np.concatenate(parts), query_of, tuple(shown))

@@ -42,9 +42,9 @@ def search(
     longwave search holiday.longwave beach.jpg --box 40,60,300,280 --sheet hits.png
     longwave search holiday.longwave tower-by-day.jpg tower-by-night.jpg --together
     """
-    results.check_output(output)
-    pictures.check_sheet(sheet, queries)
+    results.check_output(output, index, queries)
     opened = Index.load(index)
+    pictures.check_sheet(sheet, opened, queries)
     with err.status("searching"):
         asked = pictures.queries_from(queries, opened, box=box, together=together, encoder=encoder)
         if asked.query_of is not None:
@@ -52,9 +52,9 @@ def search(
                 raise InputError("pictures are queries of their own; leave out --query-groups, or say --together")
             chosen["query_groups"] = asked.query_of
         hits = opened.search(asked.vectors, k, **chosen)
-    results.deliver(hits, output, "queries", asked.names)
     if sheet is not None:
         pictures.write_sheet(sheet, asked, hits, opened)
+    results.deliver(hits, output, "query", asked.names)
 
 
 @app.command()
@@ -77,15 +77,15 @@ def similar(
     for name in ("query_groups", "weights"):
         if chosen.pop(name) is not None:
             raise InputError(f"similar takes its queries from the index; leave out --{name.replace('_', '-')}")
-    results.check_output(output)
-    pictures.check_sheet(sheet)
+    results.check_output(output, index)
     opened = Index.load(index)
-    asked = o.ids_from(ids, opened.ids)
+    pictures.check_sheet(sheet, opened)
+    asked = pictures.ids_from(ids, opened)
     items = None if sheet is None else pictures.items_of(opened, asked)
     hits = opened.search_by_id(asked, k, **chosen)
-    results.deliver(hits, output, "items", [str(name) for name in asked])
     if sheet is not None and items is not None:
         pictures.write_sheet(sheet, items, hits, opened)
+    results.deliver(hits, output, "item", [str(name) for name in asked])
 
 
 @app.command()
@@ -113,6 +113,6 @@ def explain(
     query_of = np.arange(len(asked.vectors)) if asked.query_of is None else asked.query_of
     if not 0 <= row <= query_of.max():
         raise InputError(f"--row must be from 0 to {query_of.max()}, got {row}")
-    (name,) = o.ids_from([item], opened.ids)
+    (name,) = pictures.ids_from([item], opened)
     h = None if filter is None else filters.parse(filter)
     print(opened.explain(asked.vectors[query_of == row], name, filter=h, neighbors=neighbors))

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from longwave.errors import FileError
+from longwave.errors import FileError, writing
 from longwave.experiments.experiment import Experiment, Session
 
 _PACKAGES = ("longwave", "numpy", "scipy", "numba", "faiss-cpu", "scikit-learn")
@@ -67,10 +67,10 @@ def run_all(
     """Run those that are not done, and draw them. report: told a line for each."""
     from longwave.experiments.drawing import draw_to
 
-    try:
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"cannot write to {folder}: {error.strerror or error}") from error
+    if not os.access(folder, os.W_OK):
+        raise FileError(f"cannot write to {folder}: you may not; choose another folder with -o")
     made = []
     for experiment in experiments:
         earlier = None if force else done(experiment, session, folder)
@@ -111,11 +111,9 @@ def understood(run: dict[str, Any]) -> Iterator[None]:
 def write(path: Path, text: str) -> None:
     """Whole, or not at all."""
     part = path.with_name(path.name + ".part")
-    try:
+    with writing(path):
         part.write_text(text, "utf-8")
         part.replace(path)
-    except OSError as error:
-        raise FileError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def machine() -> dict[str, Any]:
