@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
 
 from longwave.cli.application import app
+from longwave.cli.display import out
 from longwave.errors import FileError
+
+if TYPE_CHECKING:
+    from longwave.experiments import Experiment
 
 
 @app.command()
@@ -39,18 +45,34 @@ def experiment(
     longwave experiment rank -o results
     longwave experiment all --quick -o results
     """
-    from longwave.datasets.shared import data_folder
+    from longwave.datasets.shared import VARIABLE, data_folder
     from longwave.experiments import REGISTRY, Session, find
     from longwave.experiments.runner import run_all
 
     if name == "list":
-        for known in REGISTRY:
-            found = find(known)
-            print(f"{known:<12} {found.paper:<38} {found.title}")
+        list_experiments([find(known) for known in REGISTRY])
         return
     chosen = [find(known) for known in (REGISTRY if name == "all" else [name])]
-    folder = data_folder(data)
-    run_all(chosen, Session(quick, seed, folder), output, force=force, report=lambda text: print(text, flush=True))
+    if data is not None or os.environ.get(VARIABLE):
+        data_folder(data)  # named, so it must be there
+    run_all(chosen, Session(quick, seed, data), output, force=force, report=lambda text: print(text, flush=True))
+    print(f"One page of all: longwave report {output}")
+
+
+def list_experiments(known: list[Experiment]) -> None:
+    """On a terminal a table; in a pipe a line each, tab-separated."""
+    rows = [(found.name, found.paper, found.title, ", ".join(found.needs) or "nothing") for found in known]
+    if not out.is_terminal:
+        for row in rows:
+            print(*row, sep="\t")
+        return
+    table = Table(box=None, pad_edge=False)
+    for title in ("name", "what it shows", "data it needs"):
+        table.add_column(title)
+    for name, _, shows, needs in rows:
+        table.add_row(name, shows, needs)
+    out.print(table, highlight=False)
+    print("docs/experiments.md describes the data, and says which figure or table of the paper each is.")
 
 
 @app.command()

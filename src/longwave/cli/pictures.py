@@ -241,6 +241,7 @@ def _box_from(given: Any, where: str) -> Box | None:
 def ids_from(texts: Sequence[str], index: Index) -> list[Any]:
     """Items as a user names them: ids, and of pictures also paths as the shell completes them, or their names alone."""
     known = index.ids.tolist()
+    named: list[Any] = list(texts)
     if index.ids.dtype.kind != "U":
         wrong = [text for text in texts if not re.fullmatch("-?[0-9]+", text)]
         if wrong:
@@ -250,8 +251,6 @@ def ids_from(texts: Sequence[str], index: Index) -> list[Any]:
         _, folder = descriptors.recipe_from(index.about)
         names = Names(known)
         named = [_item(text, folder, names) or text for text in texts]
-    else:
-        named = list(texts)
     missing = [text for text, name in zip(texts, named, strict=True) if name not in set(known)]
     if missing:
         raise InputError(f"the index has no item '{missing[0]}'; its ids look like {known[0]!r}")

@@ -18,7 +18,7 @@ def draw_to(experiment: Experiment, run: dict[str, Any], folder: Path, data: Pat
     """
     if experiment.draw is not None:
         target = folder / f"{experiment.name}.png"
-        with understood(run), writing(target):
+        with understood(run, folder), writing(target):
             experiment.draw(run["results"], run["times"]).savefig(target, dpi=110)
     if experiment.name == "failures":
         from longwave.experiments.failures import contact_sheet

@@ -88,4 +88,5 @@ EXPERIMENT = Experiment(
     draw,
     checks,
     tables,
+    needs=("oxford",),
 )
