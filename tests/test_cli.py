@@ -307,6 +307,26 @@ def test_version_and_help():
         assert command in out
 
 
+def test_help_is_whole_at_80_columns():
+    """Summaries are not cut, every option says what it is in a phrase of its own, and nothing is wider."""
+    from typer.main import get_command
+
+    from longwave.cli.commands import app
+
+    whole = run("--help", COLUMNS=80)[1]
+    assert "..." not in whole.partition("Commands:")[2]
+    for name, command in get_command(app).commands.items():
+        shown = run(name, "--help", COLUMNS=80)[1]
+        assert max(len(line) for line in shown.splitlines()) <= 80, name
+        for parameter in command.params:
+            text = parameter.help
+            assert text, (name, parameter.name)
+            assert text.endswith("."), text
+            assert re.match("[A-Z]", text), text
+            assert text.split()[0] not in ("Of", "And", "Or", "Their", "At", "As"), text
+            assert len(text.split()) > 3, text
+
+
 @pytest.mark.parametrize(("module", "arguments"), [("typer", ["--help"]), ("numba", ["build", "v.npy", "-o", "x"])])
 def test_ctrl_c_is_quiet_in_imports_and_in_commands(folder, tmp_path, module, arguments):
     press = "import os, signal, time; os.kill(os.getpid(), signal.SIGINT); time.sleep(60)"
@@ -408,14 +428,19 @@ def test_a_fast_index(folder):
     assert (code, "'nonsense' is no search that faiss has" in err) == (1, True)
 
 
-def test_evaluate_takes_weights_and_refuses_where(folder):
+def test_evaluate_takes_weights(folder):
     np.save(folder / "w.npy", np.ones(200))
     labels = ("--labels", "l.npy", "--query-labels", "ql.npy")
     code, out, err = run("evaluate", "d.longwave", "q.npy", *labels, "--weights", "w.npy", cwd=folder)
     assert code == 0, err
     assert map_of(out) > 80
-    code, _, err = run("evaluate", "d.longwave", "q.npy", *labels, "--where", "l.npy", cwd=folder)
-    assert (code, "leave out --where" in err) == (1, True)
+
+
+def test_options_that_would_be_refused_are_not_offered():
+    for command, options in (("similar", ("--query-groups", "--weights")), ("evaluate", ("--where",))):
+        shown = run(command, "--help")[1]
+        assert "--filter" in shown
+        assert not [option for option in options if option in shown]
 
 
 def test_rows_for_one_filter(folder):

@@ -54,7 +54,10 @@ class Checkpoint:
         done.unlink(missing_ok=True)
         for name, array in arrays.items():
             self._replace(self._path(stage, name), array)
-        self._replace(done, list(arrays))
+        partial = done.with_suffix(".partial")
+        partial.write_text(json.dumps(list(arrays)), "utf-8")
+        _sync(partial)
+        partial.rename(done)
 
     def latest(self, stage: str) -> tuple[int, dict[str, Array]] | None:
         """The last finished round of a stage and its arrays, or None."""
@@ -80,14 +83,11 @@ class Checkpoint:
     def _path(self, stage: str, name: str, suffix: str = ".npy") -> Path:
         return self.folder / f"{self.prefix}{stage}-{name}{suffix}"
 
-    def _replace(self, path: Path, content: Array | list[str]) -> None:
+    def _replace(self, path: Path, array: Array) -> None:
         partial = path.with_suffix(".partial")
         try:
             with partial.open("wb") as file:
-                if isinstance(content, list):
-                    file.write(json.dumps(content).encode())
-                else:
-                    np.save(file, content, allow_pickle=False)
+                np.save(file, array, allow_pickle=False)
             _sync(partial)
             partial.rename(path)
         except OSError as error:

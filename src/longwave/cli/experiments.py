@@ -20,25 +20,29 @@ if TYPE_CHECKING:
 @app.command()
 def experiment(
     name: Annotated[
-        str, typer.Argument(metavar="NAME|all", help="An experiment, `all`, or `list` to see what there is.")
+        str, typer.Argument(metavar="NAME", help="Name of an experiment, `all`, or `list` to see what there is.")
     ],
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where JSON and pictures go.")
+        Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder to write JSON and pictures to.")
     ] = Path("results"),
     data: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER", help="The data; by default that of LONGWAVE_DATA, or ../shared/data beside the clone."
+            metavar="FOLDER",
+            help="Folder of the data, see docs/experiments.md; by default the one that LONGWAVE_DATA names.",
         ),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Small sets and low ranks: minutes, shapes only.")] = False,
-    seed: Annotated[int, typer.Option(help="Of all random choices.")] = 0,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="Use small sets and low ranks: minutes, but only the shapes of curves count."),
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the random numbers: the same seed gives the same answer.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Run again what is done with the same settings.")] = False,
 ) -> None:
-    """Run the experiment behind a figure or table of the paper, on real data; write raw JSON and the picture.
+    """Repeat a figure or table of the paper on real data.
 
-    What is there with the same settings is left as it is, so that `all` goes on where it was stopped. A second run
-    with the same seed gives the same JSON but for the times.
+    Writes what it found as JSON, and draws the picture. What is done with the same settings is not run again, so that
+    `all` goes on where it was stopped. Experiments whose data are not there are left out and listed at the end.
 
     \b
     longwave experiment list
@@ -77,12 +81,14 @@ def list_experiments(known: list[Experiment]) -> None:
 
 @app.command()
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where `longwave experiment` wrote.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder that `longwave experiment` has written.")],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="F", help="The page; FOLDER/index.html by default.")
+        Path | None, typer.Option("-o", "--output", metavar="F", help="Page to write; by default FOLDER/index.html.")
     ] = None,
 ) -> None:
-    """Collect the runs of a folder into one HTML page that needs nothing else: checks, figures, tables, settings.
+    """Collect experiments into one HTML page.
+
+    The page needs no other file. It has the claims of the paper and whether they hold, figures, tables and settings.
 
     \b
     longwave report results

@@ -25,9 +25,14 @@ from longwave.types import COPIED, Filter
 def info(
     index: o.IndexPath,
     filter: o.FilterText = "lowpass:0.99",
-    verify: Annotated[bool, typer.Option("--verify", help="Read all files and compare their checksums.")] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Read all files, and check that they are as they were written.")
+    ] = False,
 ) -> None:
-    """Show what an index holds: sizes, components, eigenvalues, residuals, memory, error of the truncation."""
+    """Show what an index holds.
+
+    Sizes, how it was built, parts of the graph, accuracy of the basis, defaults of a search, and memory.
+    """
     h = filters.parse(filter)
     table = Table(show_header=False, box=None)
     for name, value in describe(Index.load(index, verify=verify), h).items():

@@ -31,13 +31,19 @@ from longwave.types import Array, Hits
 
 Boxes = Annotated[
     list[str] | None,
-    typer.Option("--box", metavar="X0,Y0,X1,Y1", help="The part of the picture that is meant; once for each picture."),
+    typer.Option(
+        "--box",
+        metavar="X0,Y0,X1,Y1",
+        help="Part of the query picture to search for, in pixels; one --box for each picture.",
+    ),
 ]
-Together = Annotated[bool, typer.Option("--together", help="All pictures are one query: views of the same thing.")]
-Sheet = Annotated[Path | None, typer.Option(metavar="F", help="Write pictures of queries and hits: .png or .jpg.")]
+Together = Annotated[bool, typer.Option("--together", help="Take all pictures as one query: views of the same thing.")]
+Sheet = Annotated[
+    Path | None, typer.Option(metavar="F", help="Picture to write, .png or .jpg: each query beside its hits.")
+]
 SameEncoder = Annotated[
     str | None,
-    typer.Option(metavar="F", help="Pictures: where the encoder of the index is now (.onnx), or lite0."),
+    typer.Option(metavar="F", help="Where the .onnx file of the index is now, if it was moved; or lite0."),
 ]
 
 
@@ -79,40 +85,73 @@ def _list_skipped(skipped: Sequence[tuple[str, str]], total: int, *, shown: int 
 
 def description_options(
     encoder: Annotated[
-        str, typer.Option(metavar="F", help="Pictures: lite0 (needs the extra torch), or an .onnx file with a map.")
+        str,
+        typer.Option(
+            metavar="F",
+            help="Network that describes pictures: lite0 (needs the extra torch), or an .onnx file that ends in a map.",
+        ),
     ] = DEFAULT,
     mean: Annotated[
-        str | None, typer.Option(metavar="M", help="Of an .onnx: 0 to 255 become (x - M) / S; M or R,G,B. 127.")
+        str | None,
+        typer.Option(
+            metavar="M",
+            help="For an .onnx encoder: subtracted from pixels of 0 to 255; one number or R,G,B. By default 127.",
+        ),
     ] = None,
-    std: Annotated[str | None, typer.Option(metavar="S", help="Of an .onnx: see --mean; S or R,G,B. 128.")] = None,
-    size: Annotated[int, typer.Option(help="Pictures: longest side in pixels; larger ones are made smaller.")] = 512,
+    std: Annotated[
+        str | None,
+        typer.Option(
+            metavar="S",
+            help="For an .onnx encoder: pixels are divided by it, after --mean; one number or R,G,B. By default 128.",
+        ),
+    ] = None,
+    size: Annotated[int, typer.Option(help="Longest side of a picture in pixels; larger ones are made smaller.")] = 512,
     regions: Annotated[
-        bool, typer.Option("--regions", help="Keep the regions apart: about 21 vectors a picture; finds small objects.")
+        bool,
+        typer.Option(
+            "--regions", help="Describe each picture by about 21 regions instead of as a whole: finds small objects."
+        ),
     ] = False,
     reduce: Annotated[
-        int | None, typer.Option(metavar="M", help="--regions: at most M a picture, by a Gaussian mixture.")
+        int | None,
+        typer.Option(metavar="M", help="With --regions: at most M vectors a picture; similar ones are merged."),
     ] = None,
-    pool: Annotated[str, typer.Option(help="Pictures: a region's vector is max, gem or spoc of its map.")] = "max",
-    scales: Annotated[int, typer.Option(help="Pictures: scales of the region grid; 0 is the whole alone.")] = 3,
+    pool: Annotated[
+        str, typer.Option(help="How the feature map becomes a vector: max, spoc (the mean) or gem (in between).")
+    ] = "max",
+    scales: Annotated[int, typer.Option(help="How finely pictures are divided into regions: 0 (not at all) to 6.")] = 3,
     whiten: Annotated[
-        str, typer.Option(metavar="W", help="Pictures: pca (learned on them), none, or an .npz: mean, projection.")
+        str,
+        typer.Option(
+            metavar="W",
+            help="Balance the dimensions: pca (learned on these pictures), none, or an .npz of `--save-whitening`.",
+        ),
     ] = "pca",
     dimensions: Annotated[
-        int | None, typer.Option(metavar="D", help="Pictures: kept by the whitening; 512, of regions 128.")
+        int | None,
+        typer.Option(metavar="D", help="Dimensions that whitening keeps; by default 512, with --regions 128."),
     ] = None,
     shrinkage: Annotated[
         float | None,
-        typer.Option(metavar="S", help="Whitening: S × the mean variance is added; 5, more below 100 pictures."),
+        typer.Option(
+            metavar="S", help="How cautious whitening is: 0 not at all. By default 5, and more below 100 pictures."
+        ),
     ] = None,
     recentre: Annotated[
-        bool, typer.Option("--recentre", help="--whiten F.npz: with the mean of these pictures instead of its own.")
+        bool,
+        typer.Option(
+            "--recentre", help="With --whiten F.npz: take the mean of these pictures instead of that in the file."
+        ),
     ] = False,
     pairs: Annotated[
         Path | None,
-        typer.Option(metavar="F", help="Whiten from pairs that show the same: .csv, two paths in the folder a line."),
+        typer.Option(
+            metavar="F",
+            help="Learn whitening from pictures of the same thing: a .csv with two paths in the folder on each line.",
+        ),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(help="Pictures: processes that decode; one for each core, 0 for none.")
+        int | None, typer.Option(help="Processes that read pictures; by default one for each core, 0 for none.")
     ] = None,
 ) -> Choices:
     """What the options say."""
