@@ -76,8 +76,17 @@ def test_every_row_is_in_the_document():
     assert not missing
 
 
+def test_every_public_name_is_found_where_it_is_defined():
+    assert [name for name in longwave.__all__ if not hasattr(longwave, name)] == []
+    assert longwave.Index.__module__ == "longwave.index"
+    assert longwave.rmatch.__name__ == "longwave.rmatch"  # a module, as after `import longwave.rmatch`
+    assert set(longwave.__all__) <= set(dir(longwave))
+    with pytest.raises(AttributeError, match="no attribute 'Indx'"):
+        longwave.Indx  # noqa: B018
+
+
 def test_import_loads_nothing_heavy():
-    heavy = ("numba", "faiss", "sklearn", "matplotlib", "typer", "PIL", "torch", "onnxruntime")
+    heavy = ("numpy", "scipy", "numba", "faiss", "sklearn", "matplotlib", "typer", "PIL", "torch", "onnxruntime")
     code = f"import sys, longwave; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import re
 import subprocess
 import sys
@@ -15,11 +16,18 @@ import longwave as lw
 DOCUMENT = Path(__file__).parents[1] / "docs" / "cli.md"
 
 
-def run(*arguments, cwd=None):
+def run(*arguments, cwd=None, **environment):
     """Exit code, stdout, stderr."""
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-m", "longwave", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+    env = os.environ | {name: str(value) for name, value in environment.items()}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=env, check=False)
     return done.returncode, done.stdout, done.stderr
+
+
+def instead_of(module, code, place):
+    """Environment in which a module is this code."""
+    (place / f"{module}.py").write_text(code)
+    return {"PYTHONPATH": os.pathsep.join([str(place), *sys.path])}
 
 
 def map_of(text):
@@ -231,15 +239,29 @@ def test_info_says_it_all(folder):
         (["search", "d.longwave", "q.npy", "--filter", "walk:0.9,inf"], ["whole number"]),
         (["evaluate", "d.longwave", "q.npy", "--truth", "nested.json"], ["query 0 names item [1]"]),
         (["search", "d.longwave", "q.npy", "--filter", "lowpass:"], ["lowpass:ALPHA"]),
-        (["demo", "--picture", "nowhere/x.png"], ["not a folder"]),
+        (["demo", "--picture", "nowhere/x.png"], ["no folder nowhere"]),
+        (["similar", "d.longwave", "²"], ["whole numbers, such as 0, got '²'"]),
+        (["similar", "d.longwave", "9" * 30], ["no item '999"]),
+        (["build", "some", "-o", "x"], ["some is a folder", "--images FOLDER"]),
+        (["build", "photos", "-o", "x"], ["longwave build --images photos -o INDEX"]),
+        (["advise", "photos"], ["longwave build --images photos -o INDEX"]),
+        (["build", "d.longwave", "-o", "x"], ["d.longwave is an index"]),
+        (["build", "--images", "photos", "-o", "x", "--ids", "l.npy"], ["leave out --groups and --ids"]),
+        (["search", "d.longwave", "q.npy", "-o", "some"], ["suffix must be"]),
+        (["search", "d.longwave", "q.npy", "-o", "folder.csv"], ["it is a folder"]),
         (["demo", "--picture", "x.doc"], ["suffix"]),
     ],
-    ids=lambda a: " ".join(a) if a and a[0] in ("build", "search", "evaluate", "info", "demo") else "",
+    ids=lambda a: (
+        " ".join(a) if a and a[0] in ("build", "search", "similar", "advise", "evaluate", "info", "demo") else ""
+    ),
 )
 def test_errors_are_one_line_and_exit_1(folder, arguments, words):
     np.save(folder / "nan.npy", np.where(np.arange(12).reshape(3, 4) == 6, np.nan, 1.0))
     np.save(folder / "few.npy", np.abs(np.random.default_rng(0).normal(size=(6, 4))))
     (folder / "v.xyz").write_text("1")
+    for name in ("some", "photos", "folder.csv"):
+        (folder / name).mkdir(exist_ok=True)
+    (folder / "photos" / "x.JPG").touch()
     (folder / "bad.json").write_text('{"queries": [{"junk": []}]}')
     (folder / "nested.json").write_text(json.dumps({"queries": [{"positive": [[1]]}] * 200}))
     (folder / "unknown.json").write_text(json.dumps({"queries": [{"positive": [99999]}] * 200}))
@@ -283,6 +305,34 @@ def test_version_and_help():
     assert code == 0
     for command in ("build", "search", "info", "evaluate", "demo"):
         assert command in out
+
+
+def test_help_is_whole_at_80_columns():
+    """Summaries are not cut, every option says what it is in a phrase of its own, and nothing is wider."""
+    from typer.main import get_command
+
+    from longwave.cli.commands import app
+
+    whole = run("--help", COLUMNS=80)[1]
+    assert "..." not in whole.partition("Commands:")[2]
+    for name, command in get_command(app).commands.items():
+        shown = run(name, "--help", COLUMNS=80)[1]
+        assert max(len(line) for line in shown.splitlines()) <= 80, name
+        for parameter in command.params:
+            text = parameter.help
+            assert text, (name, parameter.name)
+            assert text.endswith("."), text
+            assert re.match("[A-Z]", text), text
+            assert text.split()[0] not in ("Of", "And", "Or", "Their", "At", "As"), text
+            assert len(text.split()) > 3, text
+
+
+@pytest.mark.parametrize(("module", "arguments"), [("typer", ["--help"]), ("numba", ["build", "v.npy", "-o", "x"])])
+def test_ctrl_c_is_quiet_in_imports_and_in_commands(folder, tmp_path, module, arguments):
+    press = "import os, signal, time; os.kill(os.getpid(), signal.SIGINT); time.sleep(60)"
+    code, out, err = run(*arguments, cwd=folder, **instead_of(module, press, tmp_path))
+    assert (code, out, err) == (130, "", "")
+    assert not (folder / "x").exists()
 
 
 def test_the_reference_in_the_docs_is_what_help_prints():
@@ -340,9 +390,9 @@ def test_more_like_an_item(folder):
     assert [len(row["ids"]) for row in rows] == [4, 4]
     assert 3 not in rows[0]["ids"]
     code, _, err = run("similar", "d.longwave", "cat", cwd=folder)
-    assert (code, "whole numbers, got 'cat'" in err) == (1, True)
+    assert (code, "whole numbers, such as 0, got 'cat'" in err) == (1, True)
     code, _, err = run("similar", "d.longwave", 999999, cwd=folder)
-    assert (code, "no item with id 999999" in err) == (1, True)
+    assert (code, "no item '999999'" in err) == (1, True)
 
 
 def test_explain_an_item(folder):
@@ -375,17 +425,22 @@ def test_a_fast_index(folder):
     assert "first search" in out
     assert "HNSW16, effort" in out
     code, _, err = run("build", "v.npy", "-o", "x.longwave", "--k", 20, "--fast", "--first", "nonsense", cwd=folder)
-    assert (code, "nothing that 64 dimensions can be stored or searched as" in err) == (1, True)
+    assert (code, "'nonsense' is no search that faiss has" in err) == (1, True)
 
 
-def test_evaluate_takes_weights_and_refuses_where(folder):
+def test_evaluate_takes_weights(folder):
     np.save(folder / "w.npy", np.ones(200))
     labels = ("--labels", "l.npy", "--query-labels", "ql.npy")
     code, out, err = run("evaluate", "d.longwave", "q.npy", *labels, "--weights", "w.npy", cwd=folder)
     assert code == 0, err
     assert map_of(out) > 80
-    code, _, err = run("evaluate", "d.longwave", "q.npy", *labels, "--where", "l.npy", cwd=folder)
-    assert (code, "leave out --where" in err) == (1, True)
+
+
+def test_options_that_would_be_refused_are_not_offered():
+    for command, options in (("similar", ("--query-groups", "--weights")), ("evaluate", ("--where",))):
+        shown = run(command, "--help")[1]
+        assert "--filter" in shown
+        assert not [option for option in options if option in shown]
 
 
 def test_rows_for_one_filter(folder):
@@ -434,9 +489,88 @@ def test_tune_by_labels_and_what_it_refuses(tmp_path, digits_split):
     [
         (("--store-basis", "PQ64"), "float16 or int8"),
         (("--store-basis", "int8", "--spectrum", "none"), "needs a basis"),
-        (("--store-vectors", "FASTEST"), "nothing that 64 dimensions"),
+        (("--store-vectors", "FASTEST"), "'FASTEST' is no search"),
+        (("--store-vectors", "PQ48"), "nothing that 64 dimensions"),
+        (("--fast", "--first", "IVF,nonsense"), "'IVF,nonsense' is no search"),
+        (("--fast", "--first", "PQ48"), "no search that faiss has over 64 dimensions"),
+        (("--fast", "--second", "nonsense"), "'nonsense' is no search"),
     ],
 )
 def test_kinds_are_checked_before_the_build(tmp_path, digits_split, options, message):
     np.save(tmp_path / "v.npy", digits_split[0][:100])
-    assert message in run("build", tmp_path / "v.npy", "-o", tmp_path / "i", *options)[2]
+    stages = tmp_path / "stages"
+    assert message in run("build", tmp_path / "v.npy", "-o", tmp_path / "i", *options, "--workdir", stages)[2]
+    assert not stages.exists()  # nothing was begun
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ["build", "--images", "archive", "-o", "archive"],
+            "choose another name for the index, such as archive.longwave",
+        ),
+        (["build", "v.npy", "-o", ".", "--force"], "is left as it is; choose another name"),
+        (["build", "v.npy", "-o", "v.npy", "--force"], "v.npy is a file that is not a Longwave index"),
+        (["build", "i/vectors.npy", "-o", "i", "--force"], "i contains the input i/vectors.npy; choose another name"),
+        (["search", "i", "q.npz", "-o", "q.npz"], "q.npz is the input q.npz; choose another name"),
+        (["search", "i", "q.npz", "-o", "i/manifest.json"], "would lie in the index i"),
+    ],
+    ids=lambda a: " ".join(a) if isinstance(a, list) else "",
+)
+def test_nothing_of_the_users_is_overwritten_or_advised_away(tmp_path, arguments, words):
+    (tmp_path / "archive").mkdir()
+    (tmp_path / "archive" / "beach.jpg").write_bytes(b"mine")
+    vectors = np.abs(np.random.default_rng(0).normal(size=(40, 5)))
+    np.save(tmp_path / "v.npy", vectors)
+    np.savez(tmp_path / "q.npz", vectors=vectors)
+    lw.Index.build(vectors, k=5).save(tmp_path / "i")
+
+    def content():
+        return {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+    before = content()
+    code, _, err = run(*arguments, cwd=tmp_path)
+    assert (code, words in err) == (1, True), err
+    assert "remove" not in err
+    assert content() == before
+
+
+def test_a_full_disk_is_named_with_the_path(folder):
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full here")
+    (folder / "full.csv").symlink_to("/dev/full")
+    code, _, err = run("search", "d.longwave", "q.npy", "-o", "full.csv", cwd=folder)
+    assert (code, err) == (
+        1,
+        "longwave: cannot write full.csv: the disk is full; free some space, or write elsewhere\n",
+    )
+
+
+def test_errors_of_the_system_name_the_path(monkeypatch, capsys):
+    from longwave import cli
+    from longwave.cli import commands
+
+    def refused():
+        raise PermissionError(13, "Permission denied", "/somewhere/x.work")
+
+    monkeypatch.setattr(commands, "app", refused)
+    with pytest.raises(SystemExit, match="1"):
+        cli.main()
+    assert capsys.readouterr().err == "longwave: /somewhere/x.work: Permission denied\n"
+
+
+def test_one_is_not_many(tmp_path):
+    np.save(tmp_path / "v.npy", np.ones((1, 3)))
+    code, out, err = run("build", "v.npy", "-o", "i", "--spectrum", "none", cwd=tmp_path)
+    assert code == 0, err
+    assert "1 item," in out
+    _, out, _ = run("search", "i", "v.npy", "-k", 1, "--solver", "cg", "-o", "h.csv", cwd=tmp_path)
+    assert "1 query × 1 hit\n" in out
+
+
+def test_scores_are_written_for_people():
+    from longwave.cli.display import readable
+
+    scores = (0.0571, 1.23456e-5, 12.34, 1, -0.5, 1e-12, 0, 2e6)
+    assert [readable(s) for s in scores] == ["0.0571", "0.0000123", "12.3", "1", "-0.5", "0", "0", "2000000"]

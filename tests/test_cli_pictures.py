@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from test_cli import run
+from test_cli import instead_of, run
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +143,7 @@ def test_a_folder_of_queries_with_a_bad_one(place, tmp_path):
     (tmp_path / "bad.jpg").write_bytes(b"nothing")
     code, _, err = run("search", "i", tmp_path, "-k", 2, "-o", "h.csv", cwd=place)
     assert code == 0, err
-    assert "1 of 3 pictures are left out" in err
+    assert "pictures left out: 1 of 3" in err
     lines = (place / "h.csv").read_bytes().decode("utf-8", "surrogateescape").splitlines()
     assert [line.split(",")[0].rpartition("/")[2] for line in lines[1::2]] == ["moon.jpg", "m\udcfcnze.jpg"]
     code, _, err = run("search", "i", "elsewhere.avifx", cwd=place)
@@ -168,6 +168,38 @@ def test_similar_explain_and_info_know_pictures(place, tmp_path):
     assert "256 pixels, max over 3 scales, globally" in " ".join(out.split())
 
 
+def test_a_sheet_without_pillow_names_the_extra(place, tmp_path):
+    without = instead_of("PIL", "raise ImportError", tmp_path)
+    code, _, err = run("similar", "i", "china-whole.jpg", "--sheet", tmp_path / "s.png", cwd=place, **without)
+    assert code == 1
+    assert (
+        err == "longwave: a contact sheet needs the extra 'images'. Install it with: pip install 'longwave[images]'\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "inside"),
+    [
+        ("photos/moon-crop.jpg", "."),
+        ("./photos/moon-crop.jpg", "."),
+        ("moon-crop.jpg", "photos"),
+        ("../photos/moon-crop.jpg", "photos"),
+        ("photos/moon-crop.jpg", "/"),
+        ("moon-crop", "/"),
+        ("link/moon-crop.jpg", "."),
+    ],
+)
+def test_items_are_named_as_the_shell_completes_them(place, name, inside):
+    link = place / "link"
+    if not link.is_symlink():
+        link.symlink_to("photos")
+    code, out, err = run("similar", place / "i", name, "-k", 1, cwd=place / inside)
+    assert code == 0, err
+    assert out.splitlines()[1].split("\t")[0] == "moon-crop.jpg"
+    code, _, err = run("explain", place / "i", place / "photos" / "moon-whole.jpg", name, cwd=place / inside)
+    assert code == 0, err
+
+
 def test_what_is_there_already_is_kept(place, tmp_path):
     np.save(tmp_path / "v.npy", np.abs(np.random.default_rng(0).normal(size=(40, 5))))
     code, _, err = run("build", "v.npy", "-o", "v", "--workdir", "v.work", "--k", 5, "--rank", 5, cwd=tmp_path)
@@ -189,7 +221,7 @@ def test_a_picture_deleted_after_the_build(place, tmp_path):
         code, out, err = run("search", "i", "photos/flower-whole.jpg", "-k", 4, *sheet, cwd=place)
         assert code == 0, err
         assert "flower-turned.jpg" in out
-        assert "1 pictures cannot be read any more" in err
+        assert "1 picture cannot be read any more" in err
         code, _, err = run("search", "i", "photos/flower-turned.jpg", cwd=place)
         assert code == 1
         assert "no such file" in err
@@ -206,11 +238,11 @@ def test_what_a_user_can_get_wrong(place):
     picture = "photos/china-whole.jpg"
     for arguments, words in (
         (("build", "--images", "empty", "-o", "x"), "holds no pictures"),
-        (("build", "--images", "broken", "--encoder", "lite0.onnx", "-o", "x"), "none of the 1 pictures"),
+        (("build", "--images", "broken", "--encoder", "lite0.onnx", "-o", "x"), "no picture of the 1 in broken"),
         (("build", "-o", "x"), "either a file of vectors or --images"),
         (("describe", "photos", "-o", "x.npy"), "must be .h5"),
         (("describe", "photos", "-o", "x.h5", "--whiten", "none", "--save-whitening", "w2.npz"), "nothing to save"),
-        (("describe", "photos", "-o", "x.h5", "--save-whitening", "none/w.npz"), "not a folder"),
+        (("describe", "photos", "-o", "x.h5", "--save-whitening", "none/w.npz"), "no folder none"),
         (("search", "i", "gone.jpg"), "no such file: gone.jpg"),
         (("search", "i", picture, "--encoder", "gone.onnx"), "no such file: gone.onnx"),
         (("describe", "photos", "-o", "x.h5", "--whiten", "zca"), "--whiten must be"),
@@ -221,6 +253,10 @@ def test_what_a_user_can_get_wrong(place):
         (("search", "i", picture, "--box", "0,0,9000,20"), "does not lie in"),
         (("search", "i", picture, "--box", "0,0,20"), "four numbers"),
         (("search", "i", picture, "--sheet", "x.gif"), ".png or .jpg"),
+        (("search", "i", picture, "--sheet", picture), "is the input"),
+        (("similar", "i", "moon-crop.jpg", "--sheet", picture), "a picture of the collection"),
+        (("similar", "plain", "3", "--sheet", "x.png"), "built from vectors"),
+        (("similar", "i", "gone.jpg"), "no item 'gone.jpg'; its ids look like 'astronaut-crop.jpg'"),
         (("search", "i", "v.npy", "--sheet", "x.png"), "--sheet shows pictures"),
         (("search", "i", "v.npy", "--together"), "are for pictures"),
         (("search", "plain", picture), "built from vectors"),

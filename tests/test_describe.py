@@ -203,7 +203,7 @@ def test_bad_choices(views, encoder, tmp_path):
         with pytest.raises(InputError, match=words):
             describe_folder(views, encoder, **choices)
     (tmp_path / "x.jpg").write_bytes(b"nothing")
-    with pytest.raises(FileError, match="none of the 1 pictures"):
+    with pytest.raises(FileError, match="no picture of the 1 in"):
         describe_folder(tmp_path, encoder)
 
 

@@ -1,3 +1,6 @@
+import math
+import warnings
+
 import numpy as np
 import pytest
 
@@ -76,3 +79,13 @@ def test_parse_refuses(text):
 def test_a_filter_of_the_users_is_checked(bad):
     with pytest.raises(FilterError):
         response(bad, GRID)
+
+
+@pytest.mark.parametrize("scalar", [lambda t: 1 if t > 0.5 else 0, lambda t: math.exp(t - 1), lambda t: 1.0])
+@pytest.mark.parametrize("eigenvalues", [GRID, np.zeros(1)], ids=["many", "one"])
+def test_a_filter_of_one_number_is_told_the_remedy(scalar, eigenvalues):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # earlier numpy takes an array of one for a number
+        with pytest.raises(FilterError, match=r"gets an array of eigenvalues.*np\.where.*np\.vectorize"):
+            response(scalar, eigenvalues)
+    assert response(np.vectorize(scalar), eigenvalues).shape == eigenvalues.shape

@@ -383,3 +383,21 @@ def test_facts_that_cannot_be_kept_are_refused(about, arrays):
     vectors, _ = lw.datasets.arcs()
     with pytest.raises(lw.errors.InputError):
         lw.Index.build(vectors, k=2, spectrum=lw.Exact()).attach(about, arrays)
+
+
+def test_a_folder_that_may_not_be_written_to_is_said_before_the_work(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.access", lambda path, mode: path != tmp_path)
+    with pytest.raises(StorageError, match=f"cannot write {tmp_path}/i: you may not write to {tmp_path}; choose"):
+        storage.check_target(tmp_path / "i", force=False)
+
+
+def test_a_disk_that_fills_up_is_named_with_the_path(tmp_path, monkeypatch):
+    """numpy does not say that it is full."""
+
+    def short(*_, **__):
+        raise OSError("52740 requested and 52192 written")
+
+    monkeypatch.setattr(np, "save", short)
+    with pytest.raises(StorageError, match=f"not enough space to write {tmp_path}/i"):
+        storage.write(tmp_path / "i", {}, {"vectors": np.zeros(3)})
+    assert list(tmp_path.iterdir()) == []

@@ -6,16 +6,10 @@
 x = h(𝒲) y, where y says which vectors look like the query, 𝒲 is the neighbour graph and h a low-pass filter.
 """
 
-from longwave import datasets
-from longwave.blending import Anchor, Blend
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from longwave.errors import LongwaveError, LongwaveWarning
-from longwave.filters import Heat, Ideal, LowPass, Polynomial, Walk
-from longwave.index import PAPER, Index
-from longwave.kernels import Local, Power
-from longwave.ranking import Euclidean
-from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Precomputed, RandomWalk, Spectral
-from longwave.spectrum import Chebyshev, Exact, Lanczos, Simultaneous
-from longwave.types import Hits, Spectrum
 
 __version__ = "0.1.0"
 
@@ -27,3 +21,32 @@ __all__ = [
     "Power", "Local", "Anchor", "Blend", "PAPER",
     "LongwaveError", "LongwaveWarning", "datasets",
 ]  # fmt: skip
+
+if TYPE_CHECKING:
+    from longwave import datasets
+    from longwave.blending import Anchor, Blend
+    from longwave.filters import Heat, Ideal, LowPass, Polynomial, Walk
+    from longwave.index import PAPER, Index
+    from longwave.kernels import Local, Power
+    from longwave.ranking import Euclidean
+    from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Precomputed, RandomWalk, Spectral
+    from longwave.spectrum import Chebyshev, Exact, Lanczos, Simultaneous
+    from longwave.types import Hits, Spectrum
+else:
+    # Imported when first used: `longwave --help` is there at once, and Ctrl-C is heard from the start.
+    _MODULES = ("index", "types", "spectrum", "filters", "solvers", "ranking", "kernels", "blending")
+
+    def __getattr__(name):
+        if name in __all__ and name != "datasets":
+            modules = (import_module(f"longwave.{module}") for module in _MODULES)
+            globals()[name] = next(getattr(module, name) for module in modules if hasattr(module, name))
+            return globals()[name]
+        try:
+            return import_module(f"longwave.{name}")  # `longwave.filters` after `import longwave`
+        except ModuleNotFoundError as error:
+            if error.name != f"longwave.{name}":
+                raise
+            raise AttributeError(f"module 'longwave' has no attribute '{name}'") from None
+
+    def __dir__():
+        return sorted({*globals(), *__all__})

@@ -83,6 +83,21 @@ class Ann:
             raise CorruptIndexError(f"the search structure '{kind}' is damaged; build the index again") from error
 
 
+def check_search(kind: str | None, dimension: int | None = None) -> None:
+    """Raise unless there is a search of that kind over rows of that dimension; None where that is not known yet."""
+    if kind is None:
+        return
+    import faiss
+
+    try:
+        faiss.index_factory(dimension or 64, kind.replace("IVF,", "IVF1,", 1), faiss.METRIC_INNER_PRODUCT)
+    except RuntimeError as error:
+        if dimension is None and "should be a multiple" in str(error):
+            return
+        over = "" if dimension is None else f" over {dimension} dimensions"
+        raise InputError(f"'{kind}' is no search that faiss has{over}; use IVF,SQfp16, HNSW32, SQ8 or PQ64") from error
+
+
 def build(
     rows: NDArray[np.float32],
     kind: str,

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from longwave.errors import StorageError
+from longwave.errors import StorageError, reason
 from longwave.types import Array
 
 # Of the arrays of a round; a folder of another one is not resumed.
@@ -92,7 +92,7 @@ class Checkpoint:
             partial.rename(path)
         except OSError as error:
             partial.unlink(missing_ok=True)
-            raise StorageError(f"cannot write the checkpoint {path}: {error.strerror or error}") from error
+            raise StorageError(f"cannot write the checkpoint {path}: {reason(error)}") from error
 
 
 def fingerprint(array: Array) -> list[int]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from longwave.blending import Blend
 from longwave.datasets.sets import LabelledSet, digits, held_out
+from longwave.errors import writing
 from longwave.evaluation import Judgement, average_precision, label_judgements
 from longwave.filters import Heat, LowPass
 from longwave.index import PAPER, Index
@@ -115,4 +116,5 @@ def draw(rows: list[Row], data: LabelledSet, queries: Array, collection: Array, 
             text = f"gains {word}\n{label} {100 * row.precision[q]:.0f}"
             strips.append(Strip(text, data.images[queries[q]], data.images[shown], right))
     title = "Digits found at each rank: Euclidean above, manifold below (average precision in per cent)"
-    draw_strips(strips, ranks, title).savefig(path)
+    with writing(path):
+        draw_strips(strips, ranks, title).savefig(path)

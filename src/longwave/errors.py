@@ -25,6 +25,12 @@ A message says what was wrong, the value, the allowed range and the remedy, in o
 
 from __future__ import annotations
 
+import errno
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 
 class LongwaveError(Exception):
     """Root of all errors raised on purpose."""
@@ -75,6 +81,35 @@ class MissingExtraError(LongwaveError, ImportError):
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs the extra '{extra}'. Install it with: pip install 'longwave[{extra}]'")
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """1 item, 1,597 items, 2 queries; many: where the word is not regular."""
+    regular = f"{one[:-1]}ies" if one.endswith("y") else f"{one}s"
+    return f"{count:,} {one if count == 1 else many or regular}"
+
+
+def is_full(error: OSError) -> bool:
+    """Whether the disk, or what a user may take of it, is full; numpy says only "100 requested and 52 written"."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT) or bool(re.search(r"\d+ requested and \d+ written", str(error)))
+
+
+def reason(error: OSError) -> str:
+    """Why the system refused, for the end of a message."""
+    if is_full(error):
+        return "the disk is full; free some space, or write elsewhere"
+    return error.strerror or str(error)
+
+
+@contextmanager
+def writing(path: str | Path) -> Iterator[None]:
+    """Turn what the system says while a file is written into an error that names the file."""
+    try:
+        yield
+    except LongwaveError:
+        raise
+    except OSError as error:
+        raise FileError(f"cannot write {path}: {reason(error)}") from error
 
 
 class LongwaveWarning(UserWarning):

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from longwave.errors import plural
 from longwave.solvers import ChebyshevFilter, Spectral, System
 from longwave.types import Array, Filter, Sparse
 
@@ -30,9 +31,10 @@ class Explanation:
     path: list[object]
 
     def __str__(self) -> str:
+        count = plural(len(self.neighbors), "neighbour")
         lines = [
             f"score {self.score:.4g}; Euclidean similarity {self.similarity:.4g}",
-            f"{self.manifold:.4g} reaches it through the graph, from {len(self.neighbors)} neighbours of the query:",
+            f"{self.manifold:.4g} reaches it through the graph, from {count} of the query:",
         ]
         rows = zip(self.neighbors.tolist(), self.similarities, self.contributions, strict=True)
         lines += [f"  {name}  weight {y:.3f}  contributes {part:.4g}" for name, y, part in rows]

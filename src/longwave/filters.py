@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from longwave.checks import number_text
-from longwave.errors import FilterError, FilterWarning, InputError
+from longwave.errors import FilterError, FilterWarning, InputError, LongwaveError, plural
 from longwave.types import Array, Filter
 
 
@@ -130,13 +130,24 @@ def fingerprint(filter: Filter) -> Array:
     return response(filter, np.cos(np.linspace(0, np.pi, 129)))
 
 
+_REMEDY = (
+    "it gets an array of eigenvalues and returns an array of the same shape: write np.where(t > 0.5, 1, 0) for "
+    "1 if t > 0.5 else 0, np.exp for math.exp, or wrap a function of one number in np.vectorize"
+)
+
+
 def response(filter: Filter, eigenvalues: Array) -> Array:
     """h(Λ), element by element, checked: a filter of the user's may return anything. (r,) -> (r,) float64."""
-    values = np.asarray(filter(np.asarray(eigenvalues, dtype=np.float64)))
+    try:
+        values = np.asarray(filter(np.asarray(eigenvalues, dtype=np.float64)))
+    except LongwaveError:
+        raise
+    except (TypeError, ValueError) as error:  # what numpy raises where a function takes one number at a time
+        raise FilterError(f"the filter {filter!r} failed: {error}; {_REMEDY}") from error
     if values.shape != np.shape(eigenvalues):
         raise FilterError(
-            f"the filter returned shape {values.shape} for eigenvalues of shape {np.shape(eigenvalues)}; "
-            "it must act element by element"
+            f"the filter {filter!r} returned shape {values.shape} for eigenvalues of shape {np.shape(eigenvalues)}; "
+            f"{_REMEDY}"
         )
     if values.dtype.kind not in "fiub" or not np.isfinite(values).all():
         raise FilterError(f"the filter {filter!r} must return finite real numbers on [-1, 1]")
@@ -204,4 +215,4 @@ def parse(text: str) -> Filter:
     try:
         return make(*numbers)
     except TypeError:
-        raise InputError(f"filter '{text}' has {len(numbers)} parameters; it must look like {form}") from None
+        raise InputError(f"filter '{text}' has {plural(len(numbers), 'parameter')}; it must look like {form}") from None

@@ -43,6 +43,8 @@ from longwave.errors import (
     NewerIndexError,
     NotAnIndexError,
     StorageError,
+    is_full,
+    reason,
 )
 from longwave.types import Array
 
@@ -69,6 +71,8 @@ def check_target(path: Path, *, force: bool) -> None:
     """Raise before any work if the path cannot take an index; `force` allows an existing index, nothing else."""
     if not path.parent.is_dir():
         raise StorageError(f"cannot write {path}: there is no folder {path.parent}; create it first")
+    if not os.access(path.parent, os.W_OK):
+        raise StorageError(f"cannot write {path}: you may not write to {path.parent.absolute()}; choose another folder")
     standing = path
     if not path.exists() and not path.is_symlink():
         standing = _beside(path, "old")  # the index itself, where a writer was killed between two renames
@@ -77,7 +81,8 @@ def check_target(path: Path, *, force: bool) -> None:
     known = _peek(standing)
     if known is None:
         raise IndexExistsError(
-            f"{path} exists and is not a Longwave index, so it is not overwritten; remove it by hand"
+            f"{path} is a {'folder' if path.is_dir() else 'file'} that is not a Longwave index, and is left as it is; "
+            f"choose another name for the index, such as {path.resolve().stem or 'index'}.longwave"
         )
     if not force:
         raise IndexExistsError(f"{path} exists; choose another path, or overwrite it with force (--force)")
@@ -85,7 +90,9 @@ def check_target(path: Path, *, force: bool) -> None:
     own = {MANIFEST, *(f"{name}.npy" for name in (arrays if isinstance(arrays, dict) else {}))}
     foreign = sorted(p.name for p in standing.iterdir() if p.name not in own)
     if foreign:
-        raise IndexExistsError(f"{path} also holds {foreign[0]}, which is not of the index; move it away first")
+        raise IndexExistsError(
+            f"{path} also holds {foreign[0]}, which is not of the index; choose another path, or move that file away"
+        )
 
 
 def is_index(path: Path) -> bool:
@@ -125,9 +132,9 @@ def write(path: Path, settings: Mapping[str, Any], arrays: Mapping[str, Array], 
     except StorageError:
         raise
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if is_full(error):
             raise StorageError(_no_space(path, needed, shutil.disk_usage(path.parent).free)) from error
-        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
+        raise StorageError(f"cannot write {path}: {reason(error)}") from error
 
 
 def read(path: Path, *, verify: bool = False) -> tuple[dict[str, Any], dict[str, Array]]:

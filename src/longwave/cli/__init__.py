@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from io import TextIOWrapper
 
-# Their order is the order of the commands in the help.
-# isort: off
-from longwave.cli import building as building, describing as describing, searching as searching
-from longwave.cli import inspecting as inspecting, judging as judging, showing as showing, experiments as experiments
+from longwave.errors import LongwaveError, reason
 
-# isort: on
-from longwave.cli.application import app
-from longwave.cli.display import warn_in_one_line
-from longwave.errors import LongwaveError
+INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run the command line; an error of Longwave's is one line on stderr and exit code 1."""
+    """Run the command line; an error of Longwave's is one line on stderr and exit code 1, Ctrl-C exit code 130."""
+    # Imports take most of a second and leave nothing to tidy up; in the middle of one, an exception may get lost.
+    heard = signal.getsignal(signal.SIGINT)
+    if heard is signal.default_int_handler:  # not where the shell has us ignore it
+        signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
+    from longwave.cli.commands import app
+    from longwave.cli.display import warn_in_one_line
+
+    signal.signal(signal.SIGINT, heard)
     warn_in_one_line()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
@@ -28,8 +32,7 @@ def main() -> None:
         print(f"longwave: {error}", file=sys.stderr)
         sys.exit(1)
     except OSError as error:
-        print(f"longwave: cannot write the output: {error.strerror or error}", file=sys.stderr)
+        print(f"longwave: {error.filename or 'cannot write the output'}: {reason(error)}", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
-        print("longwave: interrupted; nothing was written", file=sys.stderr)
-        sys.exit(130)
+        sys.exit(INTERRUPTED)

@@ -11,13 +11,15 @@ import typer
 from rich.table import Table
 
 from longwave import filters, storage
+from longwave.ann import check_search
 from longwave.cli import options as o
 from longwave.cli import pictures, truth
 from longwave.cli.application import app
 from longwave.cli.display import err, out, progress_bars
-from longwave.compact import check_basis_kind, check_kind
+from longwave.cli.results import check_apart
+from longwave.compact import NUMBERS, check_basis_kind, check_kind
 from longwave.descriptors import index_facts
-from longwave.errors import InputError
+from longwave.errors import InputError, plural
 from longwave.evaluation import average_precision
 from longwave.index import Index
 from longwave.resources import machine_memory, parse_size, show
@@ -30,52 +32,89 @@ from longwave.vectors import unit_queries, unit_vectors
 @pictures.with_description_options
 def build(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="INDEX", help="The index folder to write.")],
-    vectors: Annotated[
-        str | None, typer.Argument(metavar="[VECTORS]", help=f"Vectors, one per row ({o.FILES}).")
-    ] = None,
+    vectors: Annotated[str | None, typer.Argument(metavar="VECTORS", help=f"Vectors, one per row ({o.FILES}).")] = None,
     images: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Pictures instead of vectors; options as of `describe`.")
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Folder of pictures, instead of VECTORS; --encoder to --workers are for them."
+        ),
     ] = None,
     groups: Annotated[
-        str | None, typer.Option(metavar="F", help=f"Item of each vector, for regional search ({o.LABELS}).")
+        str | None,
+        typer.Option(metavar="F", help=f"File with the item of each vector, where items have several ({o.LABELS})."),
     ] = None,
     ids: Annotated[
-        str | None, typer.Option(metavar="F", help=f"Id of each item; row numbers by default ({o.LABELS}).")
+        str | None,
+        typer.Option(metavar="F", help=f"File with the id of each item; by default its row number ({o.LABELS})."),
     ] = None,
     lists: Annotated[
         str | None,
-        typer.Option(metavar="F", help="Neighbours from elsewhere: .npz with ids, similarities; or .npy of ids."),
+        typer.Option(
+            metavar="F",
+            help="File with the neighbours of each vector, if known: .npz with ids and similarities, or .npy of ids.",
+        ),
     ] = None,
     k: Annotated[int, typer.Option(help="Neighbours of each vector in the graph, itself not counted.")] = 50,
     recall: Annotated[
-        float | None, typer.Option(help="Of the neighbour lists: 1 is exact. By default 1, and 0.95 for large sets.")
+        float | None,
+        typer.Option(help="Share of the true neighbours to find; 1 is exact. By default 1, and 0.95 for large sets."),
     ] = None,
     gamma: Annotated[float, typer.Option(help="Similarity is the dot product to this power.")] = 3.0,
     spectrum: Annotated[
-        str, typer.Option(help="chebyshev, lanczos, simultaneous (as printed), exact, or none.")
+        str,
+        typer.Option(
+            help="How the basis is computed: chebyshev, lanczos, simultaneous (the paper's) or exact; or none."
+        ),
     ] = "chebyshev",
-    rank: Annotated[int | None, typer.Option(help="Eigenpairs to keep: 1000 by default, all for exact.")] = None,
-    oversampling: Annotated[int | None, typer.Option(help="Extra columns of the iteration.")] = None,
-    iterations: Annotated[int | None, typer.Option(help="simultaneous: rounds (6 by default).")] = None,
+    rank: Annotated[
+        int | None,
+        typer.Option(
+            help="Size of the basis, in eigenvectors of the graph. By default 1000; all with --spectrum exact."
+        ),
+    ] = None,
+    oversampling: Annotated[
+        int | None, typer.Option(help="Eigenvectors computed beyond --rank, for accuracy, and dropped at the end.")
+    ] = None,
+    iterations: Annotated[int | None, typer.Option(help="Rounds of --spectrum simultaneous; 6 by default.")] = None,
     components: Annotated[
-        str, typer.Option(help="blocks (each by itself), giant (the largest only) or whole.")
+        str,
+        typer.Option(
+            help="Parts of the graph that have a basis: blocks (each its own), giant (the largest only) or whole (one "
+            "for all)."
+        ),
     ] = "blocks",
-    min_rank: Annotated[int, typer.Option(help="blocks: eigenpairs that every component keeps.")] = 5,
-    pooling: Annotated[str, typer.Option(help="Regions to items: gmp or sum.")] = "gmp",
-    sparsity: Annotated[float | None, typer.Option(help="Fraction of the basis to drop, such as 0.9.")] = None,
-    seed: Annotated[int, typer.Option(help="Of all random numbers.")] = 0,
+    min_rank: Annotated[
+        int, typer.Option(help="Eigenvectors that each part keeps at least, with --components blocks.")
+    ] = 5,
+    pooling: Annotated[
+        str,
+        typer.Option(help="How the vectors of an item become one answer: gmp (what is frequent counts less) or sum."),
+    ] = "gmp",
+    sparsity: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of the basis to drop, smallest numbers first, such as 0.9: less memory, slightly worse hits."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the random numbers: the same seed gives the same answer.")] = 0,
     workdir: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Keep finished stages and rounds here; the same command resumes."),
+        typer.Option(
+            metavar="FOLDER",
+            help="Folder to keep finished stages in: after an interruption the same command goes on from there.",
+        ),
     ] = None,
     start: Annotated[
         Path | None,
         typer.Option(
-            metavar="INDEX", help="An earlier index of the same vectors but for new ones at the end, to begin with."
+            metavar="INDEX", help="Earlier index to begin with: of the same vectors, except for new ones at the end."
         ),
     ] = None,
     memory: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="At most, such as 20G; what the machine has by default.")
+        str | None,
+        typer.Option(
+            metavar="SIZE", help="Memory that the build may take, such as 20G; by default what the machine has."
+        ),
     ] = None,
     auto: Annotated[
         bool, typer.Option("--auto", help="Find k, gamma, filter, neighbours and blend from the vectors; no labels.")
@@ -83,41 +122,58 @@ def build(
     fast: Annotated[
         bool | None,
         typer.Option(
-            "--fast/--exact", help="Approximate searches, so that one query takes sublinear time; by default if large."
+            "--fast/--exact",
+            help="Make single queries quicker by approximate search, or never do; by default if large.",
         ),
     ] = None,
-    store_basis: Annotated[str | None, typer.Option(metavar="KIND", help="Keep the basis as float16 or int8.")] = None,
+    store_basis: Annotated[
+        str | None, typer.Option(metavar="KIND", help="Store the basis in less memory: float16 or int8.")
+    ] = None,
     store_vectors: Annotated[
-        str | None, typer.Option(metavar="KIND", help="Keep the vectors as float16, int8, or PQ64 (64 bytes each).")
+        str | None,
+        typer.Option(metavar="KIND", help="Store the vectors in less memory: float16, int8, or PQ64 (64 bytes each)."),
     ] = None,
     first: Annotated[
-        str | None, typer.Option(metavar="KIND", help="--fast: over the vectors, as faiss names it (IVF,SQfp16).")
+        str | None,
+        typer.Option(metavar="KIND", help="With --fast: kind of faiss index over the vectors; by default IVF,SQfp16."),
     ] = None,
     second: Annotated[
-        str | None, typer.Option(metavar="KIND", help="--fast: over the basis, as faiss names it (IVF,SQfp16).")
+        str | None,
+        typer.Option(metavar="KIND", help="With --fast: kind of faiss index over the basis; by default IVF,SQfp16."),
     ] = None,
     precompute: Annotated[
-        str | None, typer.Option(metavar="H", help="Store rows for this filter, for --solver precomputed.")
+        str | None,
+        typer.Option(
+            metavar="H",
+            help="Store all answers of one filter, such as lowpass:0.99; search them with --solver precomputed.",
+        ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an index that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the index if it is there already.")] = False,
     *,
     recipe: pictures.Choices,
 ) -> None:
-    """Build an index: neighbour graph and Fourier basis, once, offline.
+    """Build an index of vectors or of a folder of pictures.
+
+    Done once: finds the neighbours of each vector, makes a graph of them, and computes a basis of its longest waves.
 
     \b
     longwave build photos.npy -o photos.longwave --auto
-    longwave build regions.npy --groups photo_of_region.npy --k 200 -o photos.longwave
-    longwave build photos.npy --spectrum none -o photos.longwave      (for --solver cg only)
+    longwave build regions.npy --groups photo_of_region.npy --k 200 -o p.longwave
+    longwave build photos.npy --spectrum none -o p.longwave   (for --solver cg)
     longwave build --images holiday/ -o holiday.longwave
-    longwave build --images holiday/ --regions -o holiday.longwave    (finds small objects)
-    longwave build descriptors.h5 -o holiday.longwave                 (of `longwave describe`)
+    longwave build --images holiday/ --regions -o h.longwave  (for small objects)
+    longwave build descriptors.h5 -o holiday.longwave         (of `describe`)
     """
     storage.check_target(output, force=force)
+    check_apart(output, vectors, images, groups, ids, lists)
     method = o.spectrum_from(spectrum, rank, oversampling, iterations)
     stored = None if precompute is None else filters.parse(precompute)
     if fast is not True and (first or second):
         raise InputError("--first and --second need --fast")
+    for kind in (first, second, None if store_vectors in NUMBERS else store_vectors):
+        check_search(kind)
+    if images is not None and (groups is not None or ids is not None):
+        raise InputError("pictures have their paths as ids and their own groups; leave out --groups and --ids")
     if store_basis is not None:
         check_basis_kind(store_basis)
         if method is None:
@@ -130,8 +186,8 @@ def build(
             raise InputError("descriptors of pictures have their own ids and groups; leave out --groups and --ids")
         group_labels, item_ids = described.item_of, np.array(described.paths)
     rows = o.vectors_from(str(vectors)) if described is None else described.vectors
-    for kind in (store_vectors, first):
-        check_kind(kind, rows.shape[-1])
+    check_kind(store_vectors, rows.shape[-1])
+    check_search(first, rows.shape[-1])
     with progress_bars() as progress:
         index = Index.build(
             rows,
@@ -175,7 +231,7 @@ def build(
             + (f", tolerance {known.search.tolerance:g}" if known.search.tolerance else "")
         )
     rank_text = "no basis" if index.spectrum is None else f"rank {index.spectrum.rank:,}"
-    print(f"{output}: {len(index):,} items, {rank_text}, {time.perf_counter() - began:.1f} s")
+    print(f"{output}: {plural(len(index), 'item')}, {rank_text}, {time.perf_counter() - began:.1f} s")
 
 
 @app.command()
@@ -185,16 +241,23 @@ def advise(
     ],
     k: Annotated[int, typer.Option(help="Neighbours of each vector in the graph, itself not counted.")] = 50,
     recall: Annotated[
-        float | None, typer.Option(help="Of the neighbour lists: 1 is exact. By default 1, and 0.95 for large sets.")
+        float | None,
+        typer.Option(help="Share of the true neighbours to find; 1 is exact. By default 1, and 0.95 for large sets."),
     ] = None,
     gamma: Annotated[float, typer.Option(help="Similarity is the dot product to this power.")] = 3.0,
     filter: o.FilterText = "lowpass:0.99",
     memory: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="What the basis may take, such as 20G; the machine's by default.")
+        str | None,
+        typer.Option(
+            metavar="SIZE", help="Memory that the basis may take, such as 20G; by default what the machine has."
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of all random numbers.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random numbers: the same seed gives the same answer.")] = 0,
 ) -> None:
-    """Which rank? What each keeps of the filter, its memory and time; no basis is computed.
+    """Suggest a rank: what each keeps, and what it costs.
+
+    For some ranks, how much of the exact answer a basis of that size would keep, and its memory and time. No basis is
+    computed.
 
     \b
     longwave advise photos.npy
@@ -217,8 +280,8 @@ def advise(
     with err.status("estimating the eigenvalues"):
         advice = planning.advise(index.graph, filter=h, memory=None if limit is None else limit - held, seed=seed)
     out.print(
-        f"{advice.vertices:,} vertices in {advice.components:,} component(s) share the rank; "
-        f"{advice.exact:,} others are solved exactly at any rank.",
+        f"{plural(advice.vertices, 'vertex', 'vertices')} in {plural(advice.components, 'component')} share the rank; "
+        f"{advice.exact:,} more are solved exactly at any rank.",
         highlight=False,
     )
     table = Table()
@@ -243,18 +306,25 @@ def tune(
         str, typer.Argument(metavar="VECTORS|INDEX", help=f"Vectors, one per row ({o.FILES}), or an index folder.")
     ],
     queries: Annotated[
-        str | None, typer.Option(metavar="F", help="Query vectors with known answers, to tune by mAP.")
+        str | None, typer.Option(metavar="F", help="File of query vectors with known answers, to choose by them.")
     ] = None,
     truth_file: Annotated[
-        Path | None, typer.Option("--truth", metavar="F", help="Their answers, JSON as for evaluate.")
+        Path | None,
+        typer.Option("--truth", metavar="F", help="JSON file with the answers of the queries, as for `evaluate`."),
     ] = None,
-    labels: Annotated[str | None, typer.Option(metavar="F", help=f"Or the label of each vector ({o.LABELS}).")] = None,
-    query_labels: Annotated[str | None, typer.Option(metavar="F", help="And of each query.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the probes and the halves.")] = 0,
+    labels: Annotated[
+        str | None,
+        typer.Option(metavar="F", help=f"File with the label of each vector, instead of --truth ({o.LABELS})."),
+    ] = None,
+    query_labels: Annotated[
+        str | None, typer.Option(metavar="F", help="File with the label of each query, with --labels.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the random numbers: the same seed gives the same answer.")] = 0,
 ) -> None:
-    """Which k, gamma and alpha? Without labels by stability: what is found again with half of the dimensions.
+    """Suggest k, gamma and alpha, with or without known answers.
 
-    With --queries and --truth, or --labels and --query-labels, by mAP instead. `build --auto` uses the suggestion.
+    Without answers it takes what is stable: hits that are found again with half of the dimensions. With --queries and
+    --truth, or --labels and --query-labels, it takes what has the best mAP. `build --auto` does the former by itself.
 
     \b
     longwave tune photos.npy

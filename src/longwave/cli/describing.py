@@ -13,30 +13,33 @@ from longwave.cli import pictures
 from longwave.cli.application import app
 from longwave.cli.display import err
 from longwave.cli.results import check_folder
-from longwave.errors import FileError, InputError
+from longwave.errors import FileError, InputError, plural
 
 
 @app.command()
 @pictures.with_description_options
 def describe(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Pictures, also in the folders within it.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Folder of pictures; those in folders within it count too.")
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="F", help="The .h5 file to write.")],
     save_whitening: Annotated[
-        Path | None, typer.Option(metavar="F", help="Write the whitening as .npz too, for --whiten elsewhere.")
+        Path | None,
+        typer.Option(metavar="F", help="File to write the whitening to, .npz, for --whiten with other pictures."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there already.")] = False,
     *,
     recipe: pictures.Choices,
 ) -> None:
-    """Describe pictures by vectors: R-MAC of each, or its regions.
+    """Describe pictures by vectors, for `build` and `search`.
 
-    The file holds vectors, paths and the whole recipe; `longwave build` and `longwave search` read it. Interrupted, the
-    same command goes on from F.work. Pictures that cannot be read are listed and left out.
+    The file holds vectors, paths and how they were made. Pictures that cannot be read are listed and left out. After an
+    interruption the same command goes on from F.work.
 
     \b
     longwave describe holiday/ -o holiday.h5
     longwave describe holiday/ -o holiday.h5 --regions --reduce 5
-    longwave describe holiday/ -o holiday.h5 --encoder mine.onnx --mean 123.7,116.3,103.5 --std 58.4,57.1,57.4
+    longwave describe holiday/ -o h.h5 --encoder mine.onnx --mean 124,116,104
     """
     _check_target(output, ".h5", force)
     if save_whitening is not None:
@@ -52,19 +55,21 @@ def describe(
     pictures.remove_work(work)
     rows, dimensions = made.vectors.shape
     seconds = time.perf_counter() - began
-    print(f"{output}: {len(made.paths):,} pictures, {rows:,} × {dimensions} vectors, {seconds:.1f} s")
+    print(f"{output}: {plural(len(made.paths), 'picture')}, {rows:,} × {dimensions} numbers, {seconds:.1f} s")
 
 
 @app.command()
 def encoder(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="F", help="The .onnx file to write.")],
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there already.")] = False,
 ) -> None:
-    """Convert the default encoder to ONNX, once: it then runs without torch, and starts faster.
+    """Write the default encoder as .onnx, to do without torch.
+
+    It then starts faster, and runs where torch is not installed.
 
     \b
     longwave encoder -o lite0.onnx
-    longwave build --images holiday/ --encoder lite0.onnx -o holiday.longwave
+    longwave build --images holiday/ --encoder lite0.onnx -o h.longwave
     """
     _check_target(output, ".onnx", force)
     with err.status("converting"):

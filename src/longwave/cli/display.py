@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
@@ -41,6 +42,11 @@ def progress_bars() -> Iterator[Progress]:
             bars.update(tasks[name], description=stage, completed=done, total=total)
 
         yield report
+
+
+def readable(score: float) -> str:
+    """A score with three digits that say something, without an exponent: 0.0572, 12.3, 0.0000124."""
+    return np.format_float_positional(float(f"{score:.3g}"), trim="-") if abs(score) >= 1e-9 else "0"
 
 
 def warn_in_one_line() -> None:

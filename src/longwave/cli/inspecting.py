@@ -14,7 +14,7 @@ from longwave import descriptors, filters
 from longwave.cli import options as o
 from longwave.cli.application import app
 from longwave.cli.display import out
-from longwave.errors import InputError
+from longwave.errors import InputError, plural
 from longwave.index import Index
 from longwave.resources import show
 from longwave.settings import Structure
@@ -25,9 +25,14 @@ from longwave.types import COPIED, Filter
 def info(
     index: o.IndexPath,
     filter: o.FilterText = "lowpass:0.99",
-    verify: Annotated[bool, typer.Option("--verify", help="Read all files and compare their checksums.")] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Read all files, and check that they are as they were written.")
+    ] = False,
 ) -> None:
-    """Show what an index holds: sizes, components, eigenvalues, residuals, memory, error of the truncation."""
+    """Show what an index holds.
+
+    Sizes, how it was built, parts of the graph, accuracy of the basis, defaults of a search, and memory.
+    """
     h = filters.parse(filter)
     table = Table(show_header=False, box=None)
     for name, value in describe(Index.load(index, verify=verify), h).items():
@@ -42,33 +47,38 @@ def describe(index: Index, h: Filter) -> dict[str, str]:
     settings = asdict(index.settings)
     sizes = index.graph.component_sizes
     degree = np.diff(index.graph.normalized.indptr)
+
+    def vertices(count: int) -> str:
+        return plural(count, "vertex", "vertices")
+
+    edges = plural(index.graph.normalized.nnz // 2, "edge")
     lines = {
         "items": f"{len(index):,}",
         "vectors": f"{len(index.vectors):,} × {index.dimension}",
         "built with": ", ".join(f"{k}={settings[k]}" for k in ("gamma", "components", "pooling", "sparsity", "seed")),
-        "graph": f"{index.graph.normalized.nnz // 2:,} edges, {degree.mean():.1f} per vertex, k {settings['k_used']}",
-        "components": f"{len(sizes):,}, the largest {sizes[0]:,} vertices, {int((degree == 0).sum()):,} isolated",
+        "graph": f"{edges}, {degree.mean():.1f} per vertex, k {settings['k_used']}",
+        "components": f"{len(sizes):,}, the largest of {vertices(sizes[0])}, {int((degree == 0).sum()):,} isolated",
     }
     if descriptors.has_recipe(index.about):
         lines |= _picture_lines(index)
     if settings["k_used"] < settings["k"] and settings["recall"] is not None:
-        lines["graph"] += f" (clipped from {settings['k']}: there are only {index.graph.n_vertices} vectors)"
+        lines["graph"] += f" (clipped from {settings['k']}: the index has {plural(index.graph.n_vertices, 'vector')})"
     measured = settings["recall"]
     lines["graph"] += ", lists " + (
         "given" if measured is None else "exact" if measured == 1 else f"of recall {measured:.3f}"
     )
     added = len(index.vectors) - index.graph.n_vertices
     if added:
-        lines["extension"] = f"{added:,} vectors outside of the graph"
+        lines["extension"] = f"{plural(added, 'vector')} outside of the graph"
     s = index.spectrum
     if s is None:
         lines["basis"] = "none; search with --solver cg, walk or chebyshev"
     else:
         asked = settings["spectrum"]
-        lines["basis"] = f"rank {s.rank:,} of {index.graph.n_vertices:,} vertices, by {asked}"
+        lines["basis"] = f"rank {s.rank:,} of {vertices(index.graph.n_vertices)}, by {asked}"
         wanted = settings["rank"]
         if wanted is not None and wanted > index.graph.n_vertices:
-            lines["basis"] += f" (clipped: there are only {index.graph.n_vertices:,} vertices)"
+            lines["basis"] += f" (clipped: the graph has {vertices(index.graph.n_vertices)})"
         elif wanted is not None and wanted != s.rank:
             lines["basis"] += f" ({wanted:,} asked for; small components are kept whole, and shares are rounded)"
         if s.rank:

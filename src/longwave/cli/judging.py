@@ -13,14 +13,14 @@ from longwave.cli import options as o
 from longwave.cli import pictures, truth
 from longwave.cli.application import app
 from longwave.cli.display import progress_bars
-from longwave.errors import InputError
+from longwave.errors import InputError, plural
 from longwave.evaluation import average_precision
 from longwave.index import Index
 from longwave.vectors import row_blocks
 
 
 @app.command()
-@o.with_search_options
+@o.with_search_options(without=("where",))
 def evaluate(
     index: o.IndexPath,
     queries: Annotated[
@@ -33,23 +33,31 @@ def evaluate(
     truth_file: Annotated[
         Path | None,
         typer.Option(
-            "--truth", metavar="F", help='JSON: {"queries": [{"positive": [...], "junk": [...]}, ...]}, ids of items.'
+            "--truth",
+            metavar="F",
+            help='JSON file with the ids of the right items: {"queries": [{"positive": [...], "junk": [...]}, ...]}.',
         ),
     ] = None,
     labels: Annotated[
-        str | None, typer.Option(metavar="F", help=f"Label of each item, instead of --truth ({o.LABELS}).")
+        str | None,
+        typer.Option(metavar="F", help=f"File with the label of each item, instead of --truth ({o.LABELS})."),
     ] = None,
-    query_labels: Annotated[str | None, typer.Option(metavar="F", help="Label of each query.")] = None,
+    query_labels: Annotated[
+        str | None, typer.Option(metavar="F", help="File with the label of each query, with --labels.")
+    ] = None,
     per_query: Annotated[bool, typer.Option("--per-query", help="Print the average precision of each query.")] = False,
     encoder: pictures.SameEncoder = None,
     *,
     chosen: dict[str, Any],
 ) -> None:
-    """Search with known answers and print mAP (trapezoid of the Oxford protocol; junk counts neither way).
+    """Measure how good a search is, by known answers (mAP).
+
+    mAP is the mean average precision of the queries, 100 at best, by the protocol of the Oxford buildings. Junk counts
+    neither way.
 
     \b
-    longwave evaluate oxford.longwave queries.npy --truth truth.json --solver euclidean
-    longwave evaluate digits.longwave queries.npy --labels items.npy --query-labels queries_labels.npy
+    longwave evaluate oxford.longwave queries.npy --truth truth.json
+    longwave evaluate d.longwave q.npy --labels l.npy --query-labels ql.npy
     longwave evaluate holiday.longwave holiday/ --truth truth.json
 
     Queries by picture are entries with "image" and, if only a part is meant, "box": [x0, y0, x1, y1]. A picture of the
@@ -59,18 +67,16 @@ def evaluate(
     judgements = truth.judgements(truth_file, labels, query_labels, opened.ids)
     asked = pictures.judged_queries(queries, truth_file, opened, encoder)
     vectors = asked.vectors
-    if chosen["where"] is not None:
-        raise InputError("evaluate ranks all items; leave out --where")
     given, weights = chosen.pop("query_groups"), chosen.pop("weights")
     given = asked.query_of if given is None else given
     query_of = np.arange(len(vectors)) if given is None else given
     if len(query_of) != len(vectors):
-        raise InputError(f"--query-groups has {len(query_of)} entries but there are {len(vectors)} query rows")
+        raise InputError(f"--query-groups must have a number for each query row, {len(vectors)}, got {len(query_of)}")
     if weights is not None and len(weights) != len(vectors):
-        raise InputError(f"--weights has {len(weights)} entries but there are {len(vectors)} query rows")
+        raise InputError(f"--weights must have a number for each query row, {len(vectors)}, got {len(weights)}")
     n_queries = int(query_of.max()) + 1
     if n_queries != len(judgements):
-        raise InputError(f"there are {n_queries} queries but ground truth for {len(judgements)}")
+        raise InputError(f"{plural(n_queries, 'query')} but ground truth for {len(judgements):,}: they must be as many")
     opened.search(vectors[:1], len(opened), **chosen)  # load compiled code outside of the time
     judged: list[tuple[int, float]] = []
     start = time.perf_counter()
@@ -90,7 +96,7 @@ def evaluate(
             print(f"query {q if asked.names is None else asked.names[q]}: {100 * value:.2f}")
     left_out = n_queries - len(judged)
     print(
-        f"mAP {100 * np.mean([value for _, value in judged]):.2f} over {len(judged)} queries"
+        f"mAP {100 * np.mean([value for _, value in judged]):.2f} over {plural(len(judged), 'query')}"
         + (f" ({left_out} without positives left out)" if left_out else "")
         + f", {1000 * elapsed / n_queries:.2f} ms per query for the whole ranking"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -14,19 +14,23 @@ import typer
 from longwave import filters
 from longwave.blending import Blend
 from longwave.datasets.files import read_labels, read_vectors, split_name
+from longwave.descriptors import is_picture
 from longwave.errors import FileError, InputError
 from longwave.ranking import Euclidean
 from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Precomputed, RandomWalk, Solver, Spectral
 from longwave.spectrum import Chebyshev, Exact, Lanczos, Method, Simultaneous
+from longwave.storage import is_index
 from longwave.types import Array
 
 FILES = ".npy .npz .fvecs .bvecs .mat .h5 .parquet .safetensors .csv; FILE:NAME picks one array of several"
+
+FILTERS = "lowpass:ALPHA (nearer to 1 is further), heat:TIME, polynomial:C0,C1,..., ideal:CUTOFF or walk:ALPHA,STEPS"
 
 LABELS = ".npy .npz .mat .h5 .parquet .json .csv .txt"
 
 IndexPath = Annotated[Path, typer.Argument(metavar="INDEX", help="An index folder, as `longwave build` writes it.")]
 HitsFile = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="F", help="Write hits to .npz, .json or .csv.")
+    Path | None, typer.Option("-o", "--output", metavar="F", help="File to write all hits to: .npz, .json or .csv.")
 ]
 Queries = Annotated[str, typer.Argument(metavar="QUERIES", help=f"Query vectors, one per row ({FILES}).")]
 FilterText = Annotated[
@@ -34,69 +38,106 @@ FilterText = Annotated[
     typer.Option(
         "--filter",
         metavar="H",
-        help="Transfer function: lowpass:ALPHA, heat:TIME, ideal:CUTOFF, walk:ALPHA,STEPS or polynomial:C0,C1,...",
+        help=f"How far a search reaches along the graph: {FILTERS}.",
     ),
 ]
 NeighborsOption = Annotated[
-    int | None, typer.Option(help="Vertices that each query vector observes; by default what the index says (10).")
+    int | None,
+    typer.Option(
+        help="Nearest vectors of each query, at which the search begins; by default what `info` says of the index."
+    ),
 ]
 IndexFilter = Annotated[
     str | None,
     typer.Option(
         "--filter",
         metavar="H",
-        help="As for build; by default what the index says: lowpass:0.99, or what --auto has found. "
-        "lowpass:ALPHA, heat:TIME, ideal:CUTOFF, walk:ALPHA,STEPS or polynomial:C0,C1,...",
+        help=f"How far the search reaches along the graph: {FILTERS}. By default what `info` says of the index.",
     ),
 ]
-CutOption = Annotated[int | None, typer.Option(help="Entries of y that are kept; all by default.")]
+CutOption = Annotated[
+    int | None,
+    typer.Option(
+        help="Most vectors at which the search of a query of several regions begins; by default all its --neighbors."
+    ),
+]
 QueryGroups = Annotated[
     str | None,
-    typer.Option(metavar="F", help="The query, 0, 1, 2, ..., of each row: for queries of several regions."),
+    typer.Option(metavar="F", help="File with the query of each row, 0, 1, 2, ..., where a query has several vectors."),
 ]
 Weights = Annotated[
     str | None,
-    typer.Option(metavar="F", help="Weight of each query row in its query, below 0 for what is not wanted."),
+    typer.Option(
+        metavar="F", help="File with the weight of each query row; below 0 for examples of what is not wanted."
+    ),
 ]
 Where = Annotated[
-    str | None, typer.Option(metavar="F", help=f"Only these items: their ids ({LABELS}), or a mask (.npy).")
+    str | None,
+    typer.Option(
+        metavar="F", help=f"File with the items to search: their ids ({LABELS}), or true and false for each (.npy)."
+    ),
 ]
 SolverText = Annotated[
     str | None,
     typer.Option(
         "--solver",
-        help="spectral (or what --auto found), hybrid, cg, walk, chebyshev, precomputed or euclidean.",
+        help="How scores are computed: spectral (by the basis, the default), hybrid, cg, walk or chebyshev (on the "
+        "graph), precomputed, or euclidean (plain nearest neighbours).",
     ),
 ]
 Complement = Annotated[
     bool,
-    typer.Option(help="Spectral: count discarded eigenvalues as 0. --no-complement is the printed formula."),
+    typer.Option(help="Estimate what the basis leaves out, or leave it out as the paper's formula does."),
 ]
 Tolerance = Annotated[
     float | None,
-    typer.Option(help="Relative error to reach, in steps on the graph; spectral then becomes hybrid."),
+    typer.Option(help="Largest relative error of the scores, such as 1e-3; reached by more steps on the graph."),
 ]
-Steps = Annotated[int | None, typer.Option(help="walk: steps (100 by default). cg, hybrid, chebyshev: at most.")]
+Steps = Annotated[
+    int | None,
+    typer.Option(help="Steps of --solver walk (100 by default); the most steps of cg, hybrid and chebyshev."),
+]
 BlendWeight = Annotated[
     str | None,
     typer.Option(
         "--blend",
         metavar="W",
-        help="Weight of Euclidean similarity where the basis is thin (FSRw); auto: where the graph is not trusted.",
+        help="Add Euclidean similarity: with weight W where the basis is thin (the paper's FSRw); auto: where the "
+        "graph is not to be trusted; 0: never.",
     ),
 ]
-BlendScale = Annotated[str, typer.Option(help="Scale between the two terms of --blend: peak, impulse or printed.")]
-BlendEverywhere = Annotated[bool, typer.Option("--blend-everywhere", help="Blend all items alike, as for texts.")]
+BlendScale = Annotated[
+    str,
+    typer.Option(
+        help="What W is relative to: peak (the best score), impulse (a lone item's) or printed (1, as in the paper)."
+    ),
+]
+BlendEverywhere = Annotated[
+    bool, typer.Option("--blend-everywhere", help="With --blend W: add it to all items alike, which suits texts.")
+]
 RegionSum = Annotated[
     str,
-    typer.Option(help="Sum over query regions of: similarities (as in the paper) or products (its scripts)."),
+    typer.Option(
+        help="Sum over the regions of a query: similarities (as in the paper) or products (as in its scripts)."
+    ),
 ]
 
 
 def vectors_from(text: str) -> Array:
     """Read FILE or FILE:NAME."""
     path, name = split_name(text)
+    if path.is_dir():
+        raise FileError(_folder_hint(path))
     return read_vectors(path, name=name)
+
+
+def _folder_hint(folder: Path) -> str:
+    """What to do with a folder where a file of vectors is expected."""
+    if is_index(folder):
+        return f"{folder} is an index; give the file of vectors that it was built from"
+    if any(is_picture(path) for path in folder.iterdir()):
+        return f"{folder} is a folder of pictures; index it with: longwave build --images {folder} -o INDEX"
+    return f"{folder} is a folder; give a file of vectors, or a folder of pictures with: longwave build --images FOLDER"
 
 
 def read_label_file(text: str) -> Array:
@@ -118,16 +159,6 @@ def numbers_from(text: str) -> Array:
     except (OSError, ValueError, EOFError) as error:
         raise FileError(f"cannot read numbers from {text}: {error}") from error
     return np.ravel(array)
-
-
-def ids_from(texts: list[str], known: Array) -> list[Any]:
-    """Ids as the index has them: whole numbers where its ids are."""
-    if known.dtype.kind == "U":
-        return list(texts)
-    wrong = [text for text in texts if not text.removeprefix("-").isdigit()]
-    if wrong:
-        raise InputError(f"ids of this index are whole numbers, got '{wrong[0]}'")
-    return [int(text) for text in texts]
 
 
 def where_from(text: str) -> Array:
@@ -254,11 +285,14 @@ def search_options(
     }
 
 
-def with_options(source: Callable[..., Any], name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command all options of a function; it receives that function's answer under a name."""
+def with_options(
+    source: Callable[..., Any], name: str, *, without: Sequence[str] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command all options of a function but some; it receives that function's answer under a name."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        shared, own = (signature(f, eval_str=True).parameters for f in (source, command))
+        every, own = (signature(f, eval_str=True).parameters for f in (source, command))
+        shared = {option: p for option, p in every.items() if option not in without}
 
         @wraps(command)
         def run(**given: Any) -> None:
@@ -274,5 +308,6 @@ def with_options(source: Callable[..., Any], name: str) -> Callable[[Callable[..
     return decorate
 
 
-#: The options of `search_options`; the command receives their values as `chosen`.
-with_search_options = with_options(search_options, "chosen")
+def with_search_options(*, without: Sequence[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The options of `search_options`, but some; the command receives their values as `chosen`."""
+    return with_options(search_options, "chosen", without=without)

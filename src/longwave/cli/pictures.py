@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import warnings
 from collections.abc import Sequence
@@ -17,26 +18,32 @@ from numpy.typing import NDArray
 
 from longwave import descriptors
 from longwave.cli import options as o
-from longwave.cli.display import err, progress_bars
-from longwave.cli.results import check_picture
+from longwave.cli.display import err, progress_bars, readable
+from longwave.cli.results import check_apart, check_picture
 from longwave.cli.truth import Names
 from longwave.datasets.files import split_name
 from longwave.datasets.formats import READERS
 from longwave.descriptors.encoders import DEFAULT, parse_scale
 from longwave.descriptors.pictures import Box
-from longwave.errors import DataWarning, FileError, InputError
+from longwave.errors import DataWarning, FileError, InputError, plural
 from longwave.index import Index
 from longwave.types import Array, Hits
 
 Boxes = Annotated[
     list[str] | None,
-    typer.Option("--box", metavar="X0,Y0,X1,Y1", help="The part of the picture that is meant; once for each picture."),
+    typer.Option(
+        "--box",
+        metavar="X0,Y0,X1,Y1",
+        help="Part of the query picture to search for, in pixels; one --box for each picture.",
+    ),
 ]
-Together = Annotated[bool, typer.Option("--together", help="All pictures are one query: views of the same thing.")]
-Sheet = Annotated[Path | None, typer.Option(metavar="F", help="Write pictures of queries and hits: .png or .jpg.")]
+Together = Annotated[bool, typer.Option("--together", help="Take all pictures as one query: views of the same thing.")]
+Sheet = Annotated[
+    Path | None, typer.Option(metavar="F", help="Picture to write, .png or .jpg: each query beside its hits.")
+]
 SameEncoder = Annotated[
     str | None,
-    typer.Option(metavar="F", help="Pictures: where the encoder of the index is now (.onnx), or lite0."),
+    typer.Option(metavar="F", help="Where the .onnx file of the index is now, if it was moved; or lite0."),
 ]
 
 
@@ -69,7 +76,7 @@ class Choices:
 
 def _list_skipped(skipped: Sequence[tuple[str, str]], total: int, *, shown: int = 20) -> None:
     """Pictures that cannot be read, and why, on stderr."""
-    lines = [f"{len(skipped)} of {total} pictures are left out:"] if skipped else []
+    lines = [f"pictures left out: {len(skipped):,} of {total:,}"] if skipped else []
     lines += [f"left out: {name} {reason.rpartition(f'{name} ')[2]}" for name, reason in skipped[:shown]]
     lines += [f"... and {len(skipped) - shown} more"] if len(skipped) > shown else []
     for line in lines:
@@ -78,40 +85,73 @@ def _list_skipped(skipped: Sequence[tuple[str, str]], total: int, *, shown: int 
 
 def description_options(
     encoder: Annotated[
-        str, typer.Option(metavar="F", help="Pictures: lite0 (needs the extra torch), or an .onnx file with a map.")
+        str,
+        typer.Option(
+            metavar="F",
+            help="Network that describes pictures: lite0 (needs the extra torch), or an .onnx file that ends in a map.",
+        ),
     ] = DEFAULT,
     mean: Annotated[
-        str | None, typer.Option(metavar="M", help="Of an .onnx: 0 to 255 become (x - M) / S; M or R,G,B. 127.")
+        str | None,
+        typer.Option(
+            metavar="M",
+            help="For an .onnx encoder: subtracted from pixels of 0 to 255; one number or R,G,B. By default 127.",
+        ),
     ] = None,
-    std: Annotated[str | None, typer.Option(metavar="S", help="Of an .onnx: see --mean; S or R,G,B. 128.")] = None,
-    size: Annotated[int, typer.Option(help="Pictures: longest side in pixels; larger ones are made smaller.")] = 512,
+    std: Annotated[
+        str | None,
+        typer.Option(
+            metavar="S",
+            help="For an .onnx encoder: pixels are divided by it, after --mean; one number or R,G,B. By default 128.",
+        ),
+    ] = None,
+    size: Annotated[int, typer.Option(help="Longest side of a picture in pixels; larger ones are made smaller.")] = 512,
     regions: Annotated[
-        bool, typer.Option("--regions", help="Keep the regions apart: about 21 vectors a picture; finds small objects.")
+        bool,
+        typer.Option(
+            "--regions", help="Describe each picture by about 21 regions instead of as a whole: finds small objects."
+        ),
     ] = False,
     reduce: Annotated[
-        int | None, typer.Option(metavar="M", help="--regions: at most M a picture, by a Gaussian mixture.")
+        int | None,
+        typer.Option(metavar="M", help="With --regions: at most M vectors a picture; similar ones are merged."),
     ] = None,
-    pool: Annotated[str, typer.Option(help="Pictures: a region's vector is max, gem or spoc of its map.")] = "max",
-    scales: Annotated[int, typer.Option(help="Pictures: scales of the region grid; 0 is the whole alone.")] = 3,
+    pool: Annotated[
+        str, typer.Option(help="How the feature map becomes a vector: max, spoc (the mean) or gem (in between).")
+    ] = "max",
+    scales: Annotated[int, typer.Option(help="How finely pictures are divided into regions: 0 (not at all) to 6.")] = 3,
     whiten: Annotated[
-        str, typer.Option(metavar="W", help="Pictures: pca (learned on them), none, or an .npz: mean, projection.")
+        str,
+        typer.Option(
+            metavar="W",
+            help="Balance the dimensions: pca (learned on these pictures), none, or an .npz of `--save-whitening`.",
+        ),
     ] = "pca",
     dimensions: Annotated[
-        int | None, typer.Option(metavar="D", help="Pictures: kept by the whitening; 512, of regions 128.")
+        int | None,
+        typer.Option(metavar="D", help="Dimensions that whitening keeps; by default 512, with --regions 128."),
     ] = None,
     shrinkage: Annotated[
         float | None,
-        typer.Option(metavar="S", help="Whitening: S × the mean variance is added; 5, more below 100 pictures."),
+        typer.Option(
+            metavar="S", help="How cautious whitening is: 0 not at all. By default 5, and more below 100 pictures."
+        ),
     ] = None,
     recentre: Annotated[
-        bool, typer.Option("--recentre", help="--whiten F.npz: with the mean of these pictures instead of its own.")
+        bool,
+        typer.Option(
+            "--recentre", help="With --whiten F.npz: take the mean of these pictures instead of that in the file."
+        ),
     ] = False,
     pairs: Annotated[
         Path | None,
-        typer.Option(metavar="F", help="Whiten from pairs that show the same: .csv, two paths in the folder a line."),
+        typer.Option(
+            metavar="F",
+            help="Learn whitening from pictures of the same thing: a .csv with two paths in the folder on each line.",
+        ),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(help="Pictures: processes that decode; one for each core, 0 for none.")
+        int | None, typer.Option(help="Processes that read pictures; by default one for each core, 0 for none.")
     ] = None,
 ) -> Choices:
     """What the options say."""
@@ -201,7 +241,9 @@ def queries_from(
             descriptors.recipe_from(index.about)[0].check_same(described.recipe, what=texts[0])
         return Asked(described.vectors, described.item_of)
     if box and len(box) != len(pictures):
-        raise InputError(f"there are {len(pictures)} pictures but {len(box)} boxes; give one --box for each, or none")
+        raise InputError(
+            f"{plural(len(pictures), 'picture')} but {plural(len(box), 'box', 'boxes')}: give one --box for each"
+        )
     boxes = [descriptors.parse_box(text) for text in box] if box else [None] * len(pictures)
     asked = _described(pictures, boxes, index, encoder, lenient=Path(texts[0]).is_dir())
     return replace(asked, query_of=np.zeros_like(asked.query_of)) if together else asked
@@ -235,36 +277,78 @@ def _box_from(given: Any, where: str) -> Box | None:
     return float(given[0]), float(given[1]), float(given[2]), float(given[3])
 
 
+def ids_from(texts: Sequence[str], index: Index) -> list[Any]:
+    """Items as a user names them: ids, and of pictures also paths as the shell completes them, or their names alone."""
+    known = index.ids.tolist()
+    named: list[Any] = list(texts)
+    if index.ids.dtype.kind != "U":
+        wrong = [text for text in texts if not re.fullmatch("-?[0-9]+", text)]
+        if wrong:
+            raise InputError(f"ids of this index are whole numbers, such as {known[0]}, got '{wrong[0]}'")
+        named = [int(text) for text in texts]
+    elif descriptors.has_recipe(index.about):
+        _, folder = descriptors.recipe_from(index.about)
+        names = Names(known)
+        named = [_item(text, folder, names) or text for text in texts]
+    missing = [text for text, name in zip(texts, named, strict=True) if name not in set(known)]
+    if missing:
+        raise InputError(f"the index has no item '{missing[0]}'; its ids look like {known[0]!r}")
+    return named
+
+
+def _item(text: str, folder: Path, names: Names) -> str | None:
+    """The id of a picture: as given, by its place on the disk, behind the name of its folder, or by its name alone."""
+    forms = (text, _within(Path(text), folder), text.removeprefix("./").removeprefix(f"{folder.name}/"))
+    return next((form for form in forms if form in names.paths), None) or names.find(text)
+
+
+def _within(path: Path, folder: Path) -> str:
+    """The path as seen from the folder; nothing where it lies elsewhere."""
+    whole, root = path.parent.resolve() / path.name, folder.resolve()  # a picture may itself be a link
+    return whole.relative_to(root).as_posix() if root in whole.parents else ""
+
+
 def items_of(index: Index, ids: Sequence[Any]) -> Asked:
     """Items of an index of pictures as queries, for a sheet."""
     _, folder = descriptors.recipe_from(index.about)
     return Asked(np.zeros((0, index.dimension)), np.arange(len(ids)), tuple((folder / str(name), None) for name in ids))
 
 
-def check_sheet(sheet: Path | None, queries: Sequence[str] | None = None) -> None:
-    """Raise before the search if the sheet could not be made."""
+def check_sheet(sheet: Path | None, index: Index, queries: Sequence[str] | None = None) -> None:
+    """Raise before the search if the sheet could not be made, or would replace a picture."""
     if sheet is None:
         return
     if sheet.suffix not in (".png", ".jpg"):
         raise FileError(f"cannot write {sheet}: the suffix of a contact sheet must be .png or .jpg")
     check_picture(sheet)
-    if queries is not None and _pictures_in(queries) is None:
+    asked = [] if queries is None else _pictures_in(queries)
+    if asked is None:
         raise InputError("--sheet shows pictures; search with a picture or a folder of them")
+    descriptors.check_drawing()
+    _, folder = descriptors.recipe_from(index.about)
+    check_apart(sheet, *asked)
+    if _within(sheet, folder) in set(index.ids.tolist()):
+        raise FileError(f"cannot write {sheet}: it is a picture of the collection; choose another name")
 
 
 def write_sheet(sheet: Path, asked: Asked, hits: Hits, index: Index) -> None:
     """The queries and their hits as one picture; hits that are gone are grey, with a warning."""
     _, folder = descriptors.recipe_from(index.about)
     one_query = len(hits) == 1
-    rows = []
+    answers = []
     for number, (scores, ids) in enumerate(zip(*hits, strict=True)):
         shown = asked.shown if one_query else asked.shown[number : number + 1]
-        cells = [descriptors.Cell(path, path.name, "query", box, framed=True) for path, box in shown]
+        queries = [
+            descriptors.Cell(path, path.name, "query" if box is None else "query (part)", box) for path, box in shown
+        ]
         found = zip(ids.tolist(), scores, strict=True)
-        rows.append(cells + [descriptors.Cell(folder / name, name, f"{score:.3g}") for name, score in found])
-    gone = descriptors.draw_sheet(rows, sheet)
+        answers.append(
+            descriptors.Answer(queries, [descriptors.Cell(folder / name, name, readable(s)) for name, s in found])
+        )
+    gone = descriptors.draw_sheet(answers, sheet)
     if gone:
-        warnings.warn(f"{len(gone)} pictures cannot be read any more; the first: {gone[0]}", DataWarning, stacklevel=2)
+        many = plural(len(gone), "picture")
+        warnings.warn(f"{many} cannot be read any more; the first: {gone[0]}", DataWarning, stacklevel=2)
     err.print(f"wrote {sheet}", highlight=False, markup=False, soft_wrap=True)
 
 
@@ -288,7 +372,7 @@ def _described(
                 raise
             skipped.append((str(path), str(error)))
     if not parts:
-        raise FileError(f"none of the {len(pictures)} pictures can be read: {skipped[0][1]}")
+        raise FileError(f"no picture of the {len(pictures)} can be read; the first: {skipped[0][1]}")
     _list_skipped(skipped, len(pictures))
     query_of = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     return Asked(np.concatenate(parts), query_of, tuple(shown))

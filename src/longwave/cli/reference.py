@@ -5,8 +5,7 @@ from __future__ import annotations
 from typer.main import get_command
 from typer.testing import CliRunner
 
-import longwave.cli  # noqa: F401  registers the commands
-from longwave.cli.application import app
+from longwave.cli.commands import app
 
 
 def reference() -> str:

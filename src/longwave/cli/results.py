@@ -13,39 +13,52 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
-from longwave.cli.display import out
-from longwave.errors import FileError
+from longwave.cli.display import out, readable
+from longwave.datasets.files import split_name
+from longwave.errors import FileError, plural, writing
 from longwave.types import Hits
 
 SUFFIXES = (".npz", ".json", ".csv")
 
 
-def check_output(path: Path | None) -> None:
-    """Raise before the search if the result could not be written."""
+def check_output(path: Path | None, index: Path, inputs: Sequence[str] = ()) -> None:
+    """Raise before the search if the result could not be written, or would replace what is read."""
     if path is None:
         return
     if path.suffix not in SUFFIXES:
         raise FileError(f"cannot write {path}: the suffix must be one of {', '.join(SUFFIXES)}")
-    if not path.parent.is_dir():
-        raise FileError(f"cannot write {path}: there is no folder {path.parent}")
+    check_folder(path)
+    check_apart(path, *inputs)
+    if index.resolve() in path.resolve().parents:
+        raise FileError(f"cannot write {path}: it would lie in the index {index}; choose another folder")
+
+
+def check_apart(output: Path, *inputs: str | Path | None) -> None:
+    """Raise where the output is, or contains, a file or folder that is read."""
+    target = output.resolve()
+    for given in inputs:
+        source = None if given is None else split_name(str(given))[0].resolve()
+        if source is not None and target in (source, *source.parents):
+            how = "is" if source == target else "contains"
+            raise FileError(f"{output} {how} the input {given}; choose another name for the output")
 
 
 def deliver(hits: Hits, path: Path | None, asked: str, names: Sequence[str] | None = None) -> None:
     """On the screen, or into a file with a line that says so.
 
-    asked: what each row answers, "queries" or "items". names: of the queries, their numbers by default.
+    asked: what each row answers, "query" or "item". names: of the queries, their numbers by default.
     """
     if path is None:
-        print_hits(hits, names=names)
+        print_hits(hits, asked=asked, names=names)
     else:
         write_hits(hits, path, names)
-        print(f"{path}: {len(hits):,} {asked} × {hits.ids.shape[1]} hits")
+        print(f"{path}: {plural(len(hits), asked)} × {plural(hits.ids.shape[1], 'hit')}")
 
 
 def write_hits(hits: Hits, path: Path, names: Sequence[str] | None = None) -> None:
     """Write ids and scores by suffix: .npz (arrays), .json (a list per query), .csv (query, rank, id, score)."""
     labels: Sequence[Any] = range(len(hits)) if names is None else names
-    try:
+    with writing(path):
         if path.suffix == ".npz":
             more: dict[str, Any] = {} if hits.confidence is None else {"confidence": hits.confidence}
             if names is not None:
@@ -67,8 +80,6 @@ def write_hits(hits: Hits, path: Path, names: Sequence[str] | None = None) -> No
                     writer.writerows(
                         [query, rank, i, s] for rank, (i, s) in enumerate(zip(ids, scores, strict=True), 1)
                     )
-    except OSError as error:
-        raise FileError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def check_picture(path: Path) -> None:
@@ -80,11 +91,15 @@ def check_picture(path: Path) -> None:
 
 def check_folder(path: Path) -> None:
     """Raise unless a file can be written where this one shall be."""
-    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-        raise FileError(f"cannot write {path}: {path.parent} is not a folder that can be written to")
+    if not path.parent.is_dir():
+        raise FileError(f"cannot write {path}: there is no folder {path.parent}; create it first")
+    if path.is_dir():
+        raise FileError(f"cannot write {path}: it is a folder; choose another name")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise FileError(f"cannot write {path}: you may not write there; choose another folder")
 
 
-def print_hits(hits: Hits, *, queries: int = 10, names: Sequence[str] | None = None) -> None:
+def print_hits(hits: Hits, *, asked: str = "query", queries: int = 10, names: Sequence[str] | None = None) -> None:
     """On a terminal a table, one row per query, as many hits as fit; in a pipe a line per hit, tab-separated."""
     labels: Sequence[Any] = range(len(hits)) if names is None else names
     if not out.is_terminal:
@@ -94,7 +109,7 @@ def print_hits(hits: Hits, *, queries: int = 10, names: Sequence[str] | None = N
                 print(query, rank, i, f"{s:.6g}", sep="\t")
         return
     cells = [
-        [(str(i), f"{s:.3g}") for i, s in zip(*row, strict=True)] for row in zip(hits.ids, hits.scores, strict=True)
+        [(str(i), readable(s)) for i, s in zip(*row, strict=True)] for row in zip(hits.ids, hits.scores, strict=True)
     ]
     widest = max(len(text) for row in cells[:queries] for pair in row for text in pair)
     beside = max(len(str(label)) for label in labels[:queries])
@@ -107,8 +122,9 @@ def print_hits(hits: Hits, *, queries: int = 10, names: Sequence[str] | None = N
         table.add_row(escape(str(query)), *(escape(f"{i}\n{s}") for i, s in row[:shown]))
     out.print(table)
     if len(hits) > queries or hits.ids.shape[1] > shown:
-        print(f"{len(hits)} queries × {hits.ids.shape[1]} hits; write all of them with -o hits.npz|.json|.csv")
+        size = f"{plural(len(hits), asked)} × {plural(hits.ids.shape[1], 'hit')}"
+        print(f"{size}; write all of them with -o hits.csv (or .npz, .json)")
     if hits.confidence is not None:
         print(f"confidence {hits.confidence.min():.2f} to {hits.confidence.max():.2f}: how far to trust the graph")
     if hits.errors is not None and hits.steps is not None:
-        print(f"relative error at most {hits.errors.max():.1e}, {hits.steps.min()}–{hits.steps.max()} steps")
+        print(f"relative error at most {hits.errors.max():.1e}, after {hits.steps.min()} to {hits.steps.max()} steps")

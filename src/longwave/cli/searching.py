@@ -17,14 +17,16 @@ from longwave.index import Index
 
 
 @app.command()
-@o.with_search_options
+@o.with_search_options()
 def search(
     index: o.IndexPath,
     queries: Annotated[
         list[str],
-        typer.Argument(metavar="QUERIES...", help=f"Query vectors, one per row ({o.FILES}); or pictures, or a folder."),
+        typer.Argument(
+            metavar="QUERIES", help=f"Query vectors, one per row ({o.FILES}); or pictures; or a folder of them."
+        ),
     ],
-    k: Annotated[int, typer.Option("-k", help="Hits per query.")] = 10,
+    k: Annotated[int, typer.Option("-k", help="Number of hits for each query.")] = 10,
     output: o.HitsFile = None,
     box: pictures.Boxes = None,
     together: pictures.Together = False,
@@ -33,18 +35,18 @@ def search(
     *,
     chosen: dict[str, Any],
 ) -> None:
-    """Rank the items of an index along the manifold, for each query.
+    """Search an index with vectors or pictures.
 
     \b
     longwave search photos.longwave queries.npy -k 5
     longwave search photos.longwave queries.npy --filter heat:10 -o hits.csv
     longwave search photos.longwave queries.npy --solver hybrid --tolerance 1e-3
-    longwave search holiday.longwave beach.jpg --box 40,60,300,280 --sheet hits.png
-    longwave search holiday.longwave tower-by-day.jpg tower-by-night.jpg --together
+    longwave search holiday.longwave beach.jpg --box 40,60,300,280 --sheet s.png
+    longwave search holiday.longwave tower-day.jpg tower-night.jpg --together
     """
-    results.check_output(output)
-    pictures.check_sheet(sheet, queries)
+    results.check_output(output, index, queries)
     opened = Index.load(index)
+    pictures.check_sheet(sheet, opened, queries)
     with err.status("searching"):
         asked = pictures.queries_from(queries, opened, box=box, together=together, encoder=encoder)
         if asked.query_of is not None:
@@ -52,40 +54,40 @@ def search(
                 raise InputError("pictures are queries of their own; leave out --query-groups, or say --together")
             chosen["query_groups"] = asked.query_of
         hits = opened.search(asked.vectors, k, **chosen)
-    results.deliver(hits, output, "queries", asked.names)
     if sheet is not None:
         pictures.write_sheet(sheet, asked, hits, opened)
+    results.deliver(hits, output, "query", asked.names)
 
 
 @app.command()
-@o.with_search_options
+@o.with_search_options(without=("query_groups", "weights"))
 def similar(
     index: o.IndexPath,
-    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Items of the index.")],
-    k: Annotated[int, typer.Option("-k", help="Hits per item.")] = 10,
+    ids: Annotated[list[str], typer.Argument(metavar="ID", help="Items of the index: ids, or paths of pictures.")],
+    k: Annotated[int, typer.Option("-k", help="Number of hits for each item.")] = 10,
     output: o.HitsFile = None,
     sheet: pictures.Sheet = None,
     *,
     chosen: dict[str, Any],
 ) -> None:
-    """More like these: items of the index are the queries; each is left out of its own hits.
+    """Find more like some items of an index.
+
+    They are the queries; each is left out of its own hits.
 
     \b
     longwave similar photos.longwave 17 42
     longwave similar photos.longwave beach-3.jpg -k 20
     """
-    for name in ("query_groups", "weights"):
-        if chosen.pop(name) is not None:
-            raise InputError(f"similar takes its queries from the index; leave out --{name.replace('_', '-')}")
-    results.check_output(output)
-    pictures.check_sheet(sheet)
+    del chosen["query_groups"], chosen["weights"]  # of rows; here the index has them
+    results.check_output(output, index)
     opened = Index.load(index)
-    asked = o.ids_from(ids, opened.ids)
+    pictures.check_sheet(sheet, opened)
+    asked = pictures.ids_from(ids, opened)
     items = None if sheet is None else pictures.items_of(opened, asked)
     hits = opened.search_by_id(asked, k, **chosen)
-    results.deliver(hits, output, "items", [str(name) for name in asked])
     if sheet is not None and items is not None:
         pictures.write_sheet(sheet, items, hits, opened)
+    results.deliver(hits, output, "item", [str(name) for name in asked])
 
 
 @app.command()
@@ -93,16 +95,20 @@ def explain(
     index: o.IndexPath,
     queries: Annotated[
         str,
-        typer.Argument(metavar="QUERIES", help=f"Query vectors, one per row ({o.FILES}); or a picture, or a folder."),
+        typer.Argument(
+            metavar="QUERIES", help=f"Query vectors, one per row ({o.FILES}); or a picture; or a folder of them."
+        ),
     ],
-    item: Annotated[str, typer.Argument(metavar="ID", help="The item to explain.")],
-    row: Annotated[int, typer.Option(help="Which of the QUERIES.")] = 0,
+    item: Annotated[str, typer.Argument(metavar="ID", help="Item to explain: its id, or the path of a picture.")],
+    row: Annotated[int, typer.Option(help="Which of the QUERIES, counted from 0.")] = 0,
     box: pictures.Boxes = None,
     encoder: pictures.SameEncoder = None,
     filter: o.IndexFilter = None,
     neighbors: o.NeighborsOption = None,
 ) -> None:
-    """Why an item was found: what each neighbour of the query contributes, and the way through the graph.
+    """Explain why an item was found.
+
+    Shows what each neighbour of the query adds to the score, and the strongest way through the graph.
 
     \b
     longwave explain photos.longwave queries.npy 4711 --row 3
@@ -113,6 +119,6 @@ def explain(
     query_of = np.arange(len(asked.vectors)) if asked.query_of is None else asked.query_of
     if not 0 <= row <= query_of.max():
         raise InputError(f"--row must be from 0 to {query_of.max()}, got {row}")
-    (name,) = o.ids_from([item], opened.ids)
+    (name,) = pictures.ids_from([item], opened)
     h = None if filter is None else filters.parse(filter)
     print(opened.explain(asked.vectors[query_of == row], name, filter=h, neighbors=neighbors))

@@ -16,9 +16,12 @@ from longwave.resources import show
 
 @app.command()
 def demo(
-    picture: Annotated[Path, typer.Option(help="Where to write the picture.")] = Path("demo.png"),
+    picture: Annotated[Path, typer.Option(help="Picture to write: .png, .pdf, .svg or .jpg.")] = Path("demo.png"),
 ) -> None:
-    """Handwritten digits: Euclidean search against every variant of manifold search, in one table and a picture."""
+    """Compare all kinds of search on handwritten digits.
+
+    Prints a table, and writes a picture of what Euclidean and manifold search find. The digits come with scikit-learn.
+    """
     from longwave import demo as d
 
     results.check_picture(picture)

@@ -90,7 +90,7 @@ def from_labels(items: str, queries: str | None, ids: Array) -> list[Judgement]:
         raise InputError("--labels gives the label of each item; give those of the queries with --query-labels F")
     item_labels, query_labels = read_label_file(items), read_label_file(queries)
     if len(item_labels) != len(ids):
-        raise InputError(f"{items} has {len(item_labels)} labels but the index has {len(ids)} items")
+        raise InputError(f"{items} must have a label for each item of the index, {len(ids)}, got {len(item_labels)}")
     return label_judgements(query_labels, item_labels, ids)
 
 

@@ -1,9 +1,10 @@
-"""The collections of this project's own data folder, by name; what each is, its README.md says."""
+"""The collections of the experiments' data folder, by name; docs/experiments.md describes the folder."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +21,39 @@ from longwave.types import Array
 VARIABLE = "LONGWAVE_DATA"
 LABELLED = ("coil20", "isolet", "jaffe", "mpeg7", "orl", "usps")
 TEXTS = ("cran", "med", "cisi", "npl")
+_TRUTH = ("oxford5k/truth.json", "oxford5k/official_ground_truth/*_query.txt")
+#: The files of each collection, within the data folder. `*` stands for anything, `|` for either.
+FILES: dict[str, tuple[str, ...]] = {
+    "oxford": ("oxford5k/global.npy", "oxford5k/global_queries.npy", *_TRUTH),
+    "distractors": ("oxford5k/distractors.npy",),
+    "regions": (*(f"oxford5k/region{name}.npy" for name in ("s", "_image", "_queries", "_query")), *_TRUTH),
+    **{name: (f"{name}/vectors.npy", f"{name}/labels.npy") for name in LABELLED},
+    **{
+        f"text_{name}": tuple(f"text_{name}/{file}" for file in ("vectors.npy", "queries.npy", "truth.json"))
+        for name in TEXTS
+    },
+    "official": ("*_siamac.mat|*_resnet.mat", "gnd_*.mat"),
+}
+
+
+def data_place(folder: str | Path | None = None) -> Path:
+    """Where the data are looked for: the folder given, that of LONGWAVE_DATA, or `../shared/data` beside the clone."""
+    return Path(folder or os.environ.get(VARIABLE) or Path(__file__).resolve().parents[4] / "shared" / "data")
 
 
 def data_folder(folder: str | Path | None = None) -> Path:
-    """The folder given, or that of the environment variable LONGWAVE_DATA, or `../shared/data` beside the clone."""
-    beside = Path(__file__).resolve().parents[4] / "shared" / "data"
-    place = Path(folder or os.environ.get(VARIABLE) or beside)
+    """The same, and there is such a folder."""
+    place = data_place(folder)
     if not place.is_dir():
-        raise FileError(f"there is no data folder {place}; give it with --data, or name it in {VARIABLE}")
+        raise FileError(f"there is no data folder {place}; give it with --data FOLDER, or name it in {VARIABLE}")
     return place
+
+
+def lacking(collections: Iterable[str], folder: str | Path | None = None) -> list[str]:
+    """The files of some collections that the data folder does not hold."""
+    place = data_place(folder)
+    files = dict.fromkeys(file for name in collections for file in FILES[name])  # each once, in their order
+    return [file for file in files if not any(any(place.glob(pattern)) for pattern in file.split("|"))]
 
 
 def oxford(folder: str | Path | None = None) -> Benchmark:

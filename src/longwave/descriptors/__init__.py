@@ -22,7 +22,7 @@ from longwave.descriptors.pictures import SUFFIXES, is_picture, list_pictures, o
 from longwave.descriptors.recipe import Recipe
 from longwave.descriptors.reduction import reduce_regions
 from longwave.descriptors.regions import grid, pooled_regions
-from longwave.descriptors.sheet import Cell, draw_sheet
+from longwave.descriptors.sheet import Answer, Cell, check_drawing, draw_sheet
 from longwave.descriptors.whitening import Whitening, learn_pca, learn_supervised, read_whitening, write_whitening
 
 __all__ = [
@@ -31,5 +31,6 @@ __all__ = [
     "grid", "pooled_regions", "Whitening", "learn_pca", "learn_supervised", "read_whitening", "write_whitening",
     "reduce_regions",
     "write_description", "read_description", "index_facts", "has_recipe", "recipe_from", "whitening_from",
-    "SUFFIXES", "is_picture", "list_pictures", "open_picture", "parse_box", "Cell", "draw_sheet",
+    "SUFFIXES", "is_picture", "list_pictures", "open_picture", "parse_box",
+    "Answer", "Cell", "check_drawing", "draw_sheet",
 ]  # fmt: skip

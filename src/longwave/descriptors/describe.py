@@ -20,7 +20,7 @@ from longwave.descriptors.recipe import Recipe
 from longwave.descriptors.reduction import reduce_regions
 from longwave.descriptors.regions import pooled_regions
 from longwave.descriptors.whitening import Whitening, check_shrinkage, learn_pca, learn_supervised
-from longwave.errors import DataWarning, FileError, InputError
+from longwave.errors import DataWarning, FileError, InputError, plural
 from longwave.types import Array, Progress
 from longwave.vectors import normalize
 
@@ -139,7 +139,7 @@ def describe_folder(
     skipped = tuple((name, reason) for name, reason in zip(names, reasons, strict=True) if reason)
     readable = [name for name, count in zip(names, counts, strict=True) if count]
     if not readable:
-        raise FileError(f"none of the {len(names)} pictures in {folder} can be described: {skipped[0][1]}")
+        raise FileError(f"no picture of the {len(names)} in {folder} can be described; the first: {skipped[0][1]}")
     if skipped:
         warnings.warn(
             f"{len(skipped)} of {len(names)} pictures are left out; the first: {skipped[0][1]}",
@@ -186,7 +186,9 @@ def describe_queries(
     recipe.check_same(replace(recipe, whitening=_name(whitening), **same))
     crops: Sequence[Box | None] = [None] * len(pictures) if boxes is None else boxes
     if len(crops) != len(pictures):
-        raise InputError(f"there are {len(pictures)} pictures but {len(crops)} boxes; give one for each, or none")
+        raise InputError(
+            f"{plural(len(pictures), 'picture')} but {plural(len(crops), 'box', 'boxes')}: give one for each, or none"
+        )
     parts = []
     for path, box in zip(pictures, crops, strict=True):
         (feature_map,) = encoder(open_picture(path, size=recipe.size, box=box)[None])

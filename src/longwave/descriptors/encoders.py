@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from longwave.errors import DataWarning, FileError, InputError, MissingExtraError
+from longwave.errors import DataWarning, FileError, InputError, MissingExtraError, writing
 
 Pictures: TypeAlias = NDArray[np.uint8]
 Maps: TypeAlias = NDArray[np.float32]
@@ -252,8 +252,9 @@ def write_onnx(encoder: TorchEncoder, path: str | Path) -> None:
         raise FileError(f"cannot write {target}: there is no folder {target.parent}")
     model = to_onnx(encoder)
     partial = target.with_suffix(".partial")
-    partial.write_bytes(model)
-    partial.rename(target)
+    with writing(target):
+        partial.write_bytes(model)
+        partial.rename(target)
 
 
 def standardize(pictures: Pictures, mean: Scale, std: Scale) -> Maps:

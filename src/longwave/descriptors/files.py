@@ -12,7 +12,7 @@ import numpy as np
 from longwave.descriptors.describe import Description
 from longwave.descriptors.recipe import Recipe
 from longwave.descriptors.whitening import Whitening
-from longwave.errors import FileError, InputError, MissingExtraError
+from longwave.errors import FileError, InputError, MissingExtraError, reason
 from longwave.types import Array
 
 # The attribute that makes an HDF5 file one of ours, and the name under which an index keeps the same facts.
@@ -37,7 +37,7 @@ def write_description(description: Description, path: str | Path) -> None:
         partial.rename(target)
     except OSError as error:
         partial.unlink(missing_ok=True)
-        raise FileError(f"cannot write {target}: {error}") from error
+        raise FileError(f"cannot write {target}: {reason(error)}") from error
 
 
 def read_description(path: str | Path) -> Description | None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from longwave.checks import check_counts
-from longwave.errors import DataWarning, FileError, InputError
+from longwave.errors import DataWarning, FileError, InputError, writing
 from longwave.types import Array
 from longwave.vectors import check_vectors, row_blocks
 
@@ -137,7 +137,8 @@ def read_whitening(path: str | Path) -> Whitening:
 
 def write_whitening(whitening: Whitening, path: str | Path) -> None:
     """As an .npz that `read_whitening` reads."""
-    np.savez(path, mean=whitening.mean, projection=whitening.projection)
+    with writing(path):
+        np.savez(path, mean=whitening.mean, projection=whitening.projection)
 
 
 def check_shrinkage(shrinkage: float) -> None:

@@ -76,4 +76,5 @@ EXPERIMENT = Experiment(
     run,
     checks=checks,
     tables=tables,
+    needs=("oxford",),
 )

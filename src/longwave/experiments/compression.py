@@ -103,6 +103,7 @@ EXPERIMENT = Experiment(
     run,
     draw,
     checks,
+    needs=("oxford", "distractors"),
 )
 
 _PAPER = {"none": 94.4, "PQ256": 94.2, "PQ64": 91.1}
@@ -154,4 +155,6 @@ QUANTIZED = Experiment(
     run_quantized,
     checks=checks_quantized,
     tables=tables_quantized,
+    needs=("oxford", "distractors"),
+    quick_needs=("oxford",),
 )

@@ -87,6 +87,7 @@ EXPERIMENT = Experiment(
     run,
     draw,
     checks,
+    needs=("oxford", "distractors"),
 )
 
 
@@ -162,4 +163,5 @@ LANDMARKS = Experiment(
     run_landmarks,
     draw_landmarks,
     checks_landmarks,
+    needs=("oxford", "distractors"),
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from longwave.datasets.shared import data_folder
-from longwave.errors import FileError
+from longwave.errors import FileError, writing
 from longwave.experiments.experiment import Experiment
 from longwave.experiments.runner import understood
 
@@ -17,8 +17,9 @@ def draw_to(experiment: Experiment, run: dict[str, Any], folder: Path, data: Pat
     The photographs are other people's: their sheet lies in FOLDER/pictures, which is not to be published.
     """
     if experiment.draw is not None:
-        with understood(run):
-            experiment.draw(run["results"], run["times"]).savefig(folder / f"{experiment.name}.png", dpi=110)
+        target = folder / f"{experiment.name}.png"
+        with understood(run, folder), writing(target):
+            experiment.draw(run["results"], run["times"]).savefig(target, dpi=110)
     if experiment.name == "failures":
         from longwave.experiments.failures import contact_sheet
 

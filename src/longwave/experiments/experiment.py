@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from longwave.datasets.shared import lacking
 from longwave.index import Index
 
 if TYPE_CHECKING:
@@ -75,7 +76,8 @@ def _nothing(results: Data, times: Data) -> list[Any]:
 class Experiment:
     """One figure, table or claim of the paper.
 
-    run: session -> results. draw: (results, times) -> figure. checks, tables: likewise, for the report.
+    run: session -> results. draw: (results, times) -> figure. checks, tables: likewise, for the report. needs: names of
+    `datasets.shared.FILES` that it reads. quick_needs: those of its quick form, where they are fewer.
     """
 
     name: str
@@ -86,3 +88,10 @@ class Experiment:
     draw: Callable[[Data, Data], Figure] | None = None
     checks: Callable[[Data, Data], list[Check]] = _nothing
     tables: Callable[[Data, Data], list[Table]] = _nothing
+    needs: tuple[str, ...] = ()
+    quick_needs: tuple[str, ...] | None = None
+
+    def lacks(self, session: Session) -> list[str]:
+        """The files that it reads and that are not there."""
+        quick = session.quick and self.quick_needs is not None
+        return lacking(self.quick_needs or () if quick else self.needs, session.data)

@@ -90,4 +90,5 @@ EXPERIMENT = Experiment(
     draw,
     checks,
     tables,
+    needs=("oxford",),
 )

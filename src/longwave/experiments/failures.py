@@ -90,4 +90,5 @@ EXPERIMENT = Experiment(
     "are true confusions: ever further buildings of the same kind (“topic drift”).",
     run,
     tables=tables,
+    needs=("oxford",),
 )

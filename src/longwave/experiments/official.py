@@ -9,6 +9,7 @@ from typing import Any
 from longwave.baselines import RegionMatch
 from longwave.datasets import Benchmark, read_author_descriptors, read_mat_truth
 from longwave.datasets.shared import data_folder
+from longwave.errors import FileError
 from longwave.experiments.distractors import FSRW
 from longwave.experiments.experiment import Data, Experiment, Session, Table
 from longwave.experiments.measure import EUCLIDEAN, PRINTED, REGIONAL, SYSTEM, build, mean_ap
@@ -53,6 +54,11 @@ def run(session: Session) -> dict[str, Any]:
     """Rank 5,000 as in the paper; quick: 50, to see that the files are read."""
     folder = data_folder(session.data)
     found: dict[str, Any] = {}
+    if not files_in(folder):
+        raise FileError(
+            f"no set in {folder} has both its descriptors, such as oxford5k_resnet.mat, and its ground truth, "
+            "gnd_oxford5k.mat; docs/official.md names the files"
+        )
     for name, model in files_in(folder):
         values: list[float] = []
         for regional in (False, True):
@@ -91,4 +97,5 @@ EXPERIMENT = Experiment(
     "For those who have the published files.",
     run,
     tables=tables,
+    needs=("official",),
 )

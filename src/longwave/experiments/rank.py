@@ -100,4 +100,6 @@ EXPERIMENT = Experiment(
     run,
     draw,
     checks,
+    needs=("oxford", "coil20", "usps"),
+    quick_needs=("oxford",),
 )

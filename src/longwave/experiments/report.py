@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import base64
+import shlex
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from longwave.errors import FileError
+from longwave.errors import FileError, plural
 from longwave.experiments import REGISTRY, find
 from longwave.experiments.experiment import Check, Experiment, Table
-from longwave.experiments.runner import read, understood
+from longwave.experiments.runner import again, read, understood
 
 # Pixels beyond which a picture has panels side by side, and is scrolled on a phone rather than shrunk.
 _BROAD = 800
@@ -54,7 +55,7 @@ def page(folder: Path) -> str:
     runs = collect(folder)
     checks = []
     for made, run in runs:
-        with understood(run):
+        with understood(run, folder):
             checks += [(made, check) for check in made.checks(run["results"], run["times"])]
     good = sum(check.reproduced for _, check in checks)
     last = runs[-1][1]
@@ -68,10 +69,10 @@ def page(folder: Path) -> str:
         "<p>Every figure and table of the paper (Iscen et al., CVPR 2018) on real data, with Longwave. Our "
         "descriptors are weaker than the paper's: gains and shapes are comparable, levels are not.</p>",
         "<p><b>Quick form: small sets and low ranks; shapes only.</b></p>" if quick else "",
-        f"<p class=soft>{len(runs)} experiments, {minutes:.0f} min on {escape(str(last['machine']['cpu']))} "
+        f"<p class=soft>{plural(len(runs), 'experiment')}, {minutes:.0f} min on {escape(str(last['machine']['cpu']))} "
         f"({last['machine']['cores']} cores), Longwave {escape(last['versions']['longwave'])}, "
-        f"{last['run']['date'][:10]}. Run it again: <code>longwave experiment all {'--quick ' if quick else ''}-o "
-        "results</code>, then <code>longwave report results</code>.</p>",
+        f"{last['run']['date'][:10]}. Run them again: <code>{escape(again(last, folder, 'all'))}</code>, then "
+        f"<code>{escape(shlex.join(['longwave', 'report', str(folder)]))}</code>.</p>",
         f"<h2 id=claims>Claims: {good} of {len(checks)} reproduced</h2>",
         *(_check(check, made) for made, check in checks),
         "<h2 id=contents>Experiments</h2><nav>",
@@ -107,12 +108,12 @@ def _section(made: Experiment, run: dict[str, Any], folder: Path) -> str:
         kind = "class=broad " if int.from_bytes(picture.read_bytes()[16:20]) > _BROAD else ""
         image = f"<img {kind}alt='{escape(made.title, quote=True)}' src='data:image/png;base64,{data}'>"
         parts.append(f"<div class=wide>{image}</div>")
-    with understood(run):
+    with understood(run, folder):
         parts += [_table(table) for table in made.tables(run["results"], run["times"])]
         parts += [_check(check) for check in made.checks(run["results"], run["times"])]
     parts.append(
         f"<p class=soft>{escape(settings)}; {run['run']['seconds']:.0f} s at a load of {run['run']['load']}. Raw: "
-        f"<code>{made.name}.json</code>; again: <code>longwave experiment {made.name} -o results --force</code></p>"
+        f"<code>{made.name}.json</code>; again: <code>{escape(again(run, folder))}</code></p>"
     )
     return "\n".join(part for part in parts if part)
 

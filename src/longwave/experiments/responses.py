@@ -28,11 +28,13 @@ def run(session: Session) -> dict[str, Any]:
 
 def draw(results: Data, times: Data) -> Figure:
     """Gain against eigenvalue."""
-    figure, axes = panels(2, height=3.2)
+    figure, axes = panels(2, height=3.8)
     for place, (name, title) in enumerate((("lowpass", r"$h_\alpha$"), ("heat", "diffusion kernel"))):
         for number, (label, values) in enumerate(results[name].items()):
             line(axes[place], results["eigenvalues"], values, number, label, marker="")
-        finish(axes[place], x=r"eigenvalue λ of $\mathcal{W}$   (1 is the longest wave)", y="h(λ)", title=title)
+        finish(
+            axes[place], x=r"eigenvalue λ of $\mathcal{W}$   (1 is the longest wave)", y="h(λ)", title=title, below=True
+        )
     return figure
 
 

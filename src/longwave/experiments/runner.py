@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +14,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from longwave.errors import FileError
+from longwave.datasets.shared import VARIABLE, data_place
+from longwave.errors import FileError, MissingExtraError, plural, writing
 from longwave.experiments.experiment import Experiment, Session
 
 _PACKAGES = ("longwave", "numpy", "scipy", "numba", "faiss-cpu", "scikit-learn")
@@ -33,7 +35,12 @@ def run(experiment: Experiment, session: Session, folder: Path) -> dict[str, Any
         "versions": _versions(),
         "machine": machine(),
         "times": {name: float(f"{value:.4g}") for name, value in session.times.items()},
-        "run": {"seconds": round(seconds, 1), "date": datetime.now(UTC).isoformat(timespec="seconds"), "load": _load()},
+        "run": {
+            "seconds": round(seconds, 1),
+            "date": datetime.now(UTC).isoformat(timespec="seconds"),
+            "load": _load(),
+            **({} if session.data is None else {"data": str(session.data)}),
+        },
     }
     write(folder / f"{experiment.name}.json", json.dumps(written, indent=1, ensure_ascii=False) + "\n")
     return written
@@ -64,22 +71,60 @@ def run_all(
     force: bool = False,
     report: Callable[[str], None] = lambda line: None,
 ) -> list[dict[str, Any]]:
-    """Run those that are not done, and draw them. report: told a line for each."""
+    """Run those that are not done, and draw them. report: told a line for each.
+
+    Those whose data are not there are left out, and listed at the end; an error where that leaves nothing.
+    """
     from longwave.experiments.drawing import draw_to
 
-    try:
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"cannot write to {folder}: {error.strerror or error}") from error
-    made = []
+    if not os.access(folder, os.W_OK):
+        raise FileError(f"cannot write to {folder}: you may not; choose another folder with -o")
+    made, skipped, undrawn = [], [], ""
     for experiment in experiments:
         earlier = None if force else done(experiment, session, folder)
+        lacks = experiment.lacks(session)
+        if lacks and not earlier:
+            skipped.append((experiment.name, f"needs {_some(lacks)}"))
+            continue
         found = earlier or run(experiment, session, folder)
-        draw_to(experiment, found, folder, session.data)
+        try:
+            draw_to(experiment, found, folder, session.data)
+        except MissingExtraError as error:  # the figures it stands for are on the disk
+            undrawn = f"No pictures were drawn: {error}, then run the same command again."
         made.append(found)
         note = "done before" if earlier else f"{found['run']['seconds']:.1f} s"
         report(f"{experiment.name:<12} {note:<12} {experiment.title}")
+    where = (
+        f"data were looked for in {data_place(session.data)}; name another folder with --data FOLDER or in {VARIABLE}; "
+        "docs/experiments.md says what it must hold"
+    )
+    if not made:
+        name, why = skipped[0]
+        raise FileError(f"the experiment '{name}' {why}, not found; {where}")
+    for name, why in skipped:
+        report(f"{name:<12} {'skipped':<12} {why}")
+    for line in (f"The {where}." if skipped else "", undrawn):
+        if line:
+            report(line)
     return made
+
+
+def _some(files: list[str]) -> str:
+    """The first, and how many more."""
+    more = f" and {plural(len(files) - 1, 'more file')}" if len(files) > 1 else ""
+    return files[0].replace("|", " or ") + more
+
+
+def again(run: dict[str, Any], folder: Path, name: str | None = None) -> str:
+    """The command that repeats a run; name: all, for instance."""
+    settings, data = run["settings"], run["run"].get("data")
+    words = ["longwave", "experiment", name or run["name"]]
+    words += ["--quick"] if settings["quick"] else []
+    words += ["--seed", str(settings["seed"])] if settings["seed"] else []
+    words += ["--data", data] if data else []
+    return shlex.join([*words, "-o", str(folder), *([] if name else ["--force"])])
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -96,26 +141,23 @@ def read(path: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def understood(run: dict[str, Any]) -> Iterator[None]:
+def understood(run: dict[str, Any], folder: Path) -> Iterator[None]:
     """Turn a part that the code expects and the run does not have into an error that says what to do."""
     try:
         yield
     except (KeyError, IndexError, StopIteration, TypeError) as error:
-        name = run["name"]
         raise FileError(
-            f"the run of '{name}' was written by another version ({type(error).__name__}: {error}); run it again with: "
-            f"longwave experiment {name} --force"
+            f"the run of '{run['name']}' was written by another version ({type(error).__name__}: {error}); "
+            f"run it again with: {again(run, folder)}"
         ) from error
 
 
 def write(path: Path, text: str) -> None:
     """Whole, or not at all."""
     part = path.with_name(path.name + ".part")
-    try:
+    with writing(path):
         part.write_text(text, "utf-8")
         part.replace(path)
-    except OSError as error:
-        raise FileError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def machine() -> dict[str, Any]:

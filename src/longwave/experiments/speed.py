@@ -161,6 +161,7 @@ EXPERIMENT = Experiment(
     draw,
     checks,
     tables,
+    needs=("oxford", "distractors", "regions"),
 )
 
 
@@ -229,4 +230,5 @@ REGIONAL_TIME = Experiment(
     run_regional,
     checks=checks_regional,
     tables=tables_regional,
+    needs=("oxford", "regions"),
 )

@@ -36,8 +36,17 @@ def line(axes: Axes, x: Sequence[float], y: Sequence[float], number: int, label:
     axes.plot(x, y, label=label, linewidth=1.6, **(look | options))
 
 
-def finish(axes: Axes, *, x: str, y: str = "", title: str = "", log: bool = False, ticks: Sequence[float] = ()) -> None:
-    """Labels, grid, legend; with ticks at the measured values where x is logarithmic."""
+def finish(
+    axes: Axes,
+    *,
+    x: str,
+    y: str = "",
+    title: str = "",
+    log: bool = False,
+    ticks: Sequence[float] = (),
+    below: bool = False,
+) -> None:
+    """Labels, grid, legend; with ticks at the measured values. below: the legend, where curves fill the panel."""
     if log:
         axes.set_xscale("log")
     if len(ticks):
@@ -47,7 +56,8 @@ def finish(axes: Axes, *, x: str, y: str = "", title: str = "", log: bool = Fals
     axes.set_title(title, fontsize=10)
     axes.grid(alpha=0.3)
     if axes.get_legend_handles_labels()[1]:
-        axes.legend(fontsize=8)
+        beneath: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2), "ncols": 3}
+        axes.legend(fontsize=8, **(beneath if below else {}))
 
 
 def short(number: float) -> str:

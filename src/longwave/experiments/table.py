@@ -120,6 +120,7 @@ EXPERIMENT = Experiment(
     run,
     checks=checks,
     tables=tables,
+    needs=("oxford", "distractors", "regions"),
 )
 
 _SETTINGS = {  # k and query neighbours: far below the size of a class
@@ -187,4 +188,6 @@ SETS = Experiment(
     "What to expect of other vectors than photographs of buildings, good or bad.",
     run_sets,
     tables=tables_sets,
+    needs=shared.LABELLED,
+    quick_needs=("jaffe", "orl"),
 )

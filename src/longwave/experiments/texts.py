@@ -85,4 +85,6 @@ EXPERIMENT = Experiment(
     run,
     checks=checks,
     tables=tables,
+    needs=tuple(f"text_{name}" for name in shared.TEXTS),
+    quick_needs=("text_cran", "text_med"),
 )

@@ -102,7 +102,7 @@ def _round(value: Any) -> float:
 
 def draw(results: Data, times: Data) -> Figure:
     """Left the error of h(𝒲)y, right ‖A − QQᵀA‖."""
-    figure, (left, right) = panels(2, height=4.0)
+    figure, (left, right) = panels(2, height=4.8)
     ranks = results["ranks"]
     line(left, ranks, results["bound"], 10, "$|h(\\lambda_{r+1})|$, the bound", linestyle=":", marker="")
     line(left, ranks, results["truncated"], 0, "exact pairs")
@@ -110,14 +110,14 @@ def draw(results: Data, times: Data) -> Figure:
     line(left, ranks, results["chebyshev"], 2, "Chebyshev", linestyle="--")
     for number, (name, values) in enumerate(results["approximate"].items()):
         line(left, ranks, values, 3 + number, f"as printed, {name}", linestyle="--")
-    finish(left, x="rank r", title=r"largest ‖x − h($\mathcal{W}$)y‖ of 20 y, ‖y‖ = 1", log=True, ticks=ranks)
+    finish(
+        left, x="rank r", title=r"largest ‖x − h($\mathcal{W}$)y‖ of 20 y, ‖y‖ = 1", log=True, ticks=ranks, below=True
+    )
     left.set_yscale("log")
     for number, (name, values) in enumerate(results["projection"].items()):
         line(right, ranks, values, 3 + number, name)
     line(right, ranks, results["smallest possible"], 10, "smallest possible", linestyle=":", marker="")
-    finish(right, x="rank r", title="‖A − QQᵀA‖, simultaneous iteration", log=True, ticks=ranks)
-    for axes in (left, right):
-        axes.legend(fontsize=6)
+    finish(right, x="rank r", title="‖A − QQᵀA‖, simultaneous iteration", log=True, ticks=ranks, below=True)
     return figure
 
 
@@ -224,7 +224,7 @@ def draw_cost(results: Data, times: Data) -> Figure:
         panel.plot(x, [y[0] * value / x[0] for value in x], ":", color="#777777", label="proportional")
         if place == 1 and offline_r:
             line(panel, offline_r, [times[f"offline, r = {r}, s"] for r in offline_r], 1, "offline, s")
-        finish(panel, x=("n", "r", "τ")[place], title=title, log=True)
+        finish(panel, x=("n", "r", "τ")[place], title=title, log=True, ticks=x if place < 2 else ())
         panel.set_yscale("log")
         panel.legend(fontsize=7)
     return figure
@@ -237,4 +237,5 @@ COST = Experiment(
     "Offline O(q n (k + r̂) r̂), online O(n r), or O(τ) with a sparse basis. The slopes are what counts.",
     run_cost,
     draw_cost,
+    needs=("oxford", "distractors"),
 )

@@ -1,0 +1,13 @@
+"""The application with all of its commands."""
+
+from __future__ import annotations
+
+# Their order is the order of the commands in the help.
+# isort: off
+from longwave.cli import building as building, describing as describing, searching as searching
+from longwave.cli import inspecting as inspecting, judging as judging, showing as showing, experiments as experiments
+
+# isort: on
+from longwave.cli.application import app
+
+__all__ = ["app"]
