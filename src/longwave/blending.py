@@ -98,7 +98,9 @@ class Blend:
             return np.full(len(scores), at_zero, dtype=np.float32)
         x, s = scores.max(axis=1), compared.similarities.max(axis=1)
         # Where nothing was reached (x = 0) any scale ranks by similarity alone; where nothing is similar, none matters.
-        return np.divide(x, s, out=np.ones_like(x, dtype=np.float32), where=(x > 0) & (s > 0))
+        out: NDArray[np.float32] = np.ones(len(x), dtype=np.float32)
+        np.divide(x, s, out=out, where=(x > 0) & (s > 0))
+        return out
 
 
 @dataclass(frozen=True)
@@ -115,9 +117,9 @@ class Anchor:
     docs/performance.md has what it gains on every collection, and how its constants were found.
     """
 
-    weight: float = 0.5
+    weight: float = 0.6
     steepness: float = 4.0
-    root: float = 8.0
+    root: float = 4.0
     neighbor: int = field(default=7, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -151,7 +153,7 @@ def parse(blend: float | str | Blending | None) -> Blending | None:
     """A blend from what a user gives: a value, a weight of FSRw, or text; None or 0 for none.
 
     >>> parse("anchor"), parse(0.5)
-    (Anchor(weight=0.5, steepness=4.0, root=8.0), Blend(weight=0.5, scale='peak', everywhere=False))
+    (Anchor(weight=0.6, steepness=4.0, root=4.0), Blend(weight=0.5, scale='peak', everywhere=False))
     """
     if isinstance(blend, str):
         name, _, rest = blend.partition(":")

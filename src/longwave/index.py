@@ -573,17 +573,22 @@ class Index:
         storage.write(Path(path), facts, self._arrays(), force=force)
 
     @classmethod
-    def load(cls, path: str | Path, *, verify: bool = False) -> Index:
+    def load(cls, path: str | Path, *, verify: bool = False, kernel: Kernel | None = None) -> Index:
         """Open an index folder, memory-mapped; `verify` reads everything once and compares checksums.
 
-        Without it large arrays of plain numbers are taken as they are: damage to them may show as wrong scores.
+        Without it large arrays of plain numbers are taken as they are: damage to them may show as wrong scores. kernel:
+        the function that the index was built with, where it is one of the user's own.
         """
         manifest, arrays = storage.read(Path(path), verify=verify)
         try:
             attached = {n.removeprefix(_ATTACHED): a for n, a in arrays.items() if n.startswith(_ATTACHED)}
-            index = cls._from_arrays(Settings.parse(manifest.get("settings")), arrays)
+            settings = Settings.parse(manifest.get("settings"))
+            if kernel is None and settings.kernel.startswith("own:"):
+                raise InputError(f"{path} was built with a kernel of your own; give it: Index.load(path, kernel=...)")
+            own = kernels.parse(settings.kernel) if kernel is None else kernel
+            index = cls._from_arrays(settings, arrays, own)
             return replace(index, about=dict(manifest.get("about", {})), attached=attached)
-        except MemoryError:
+        except (MemoryError, InputError):
             raise
         except Exception as error:  # whatever the numbers of a damaged folder lead to
             raise CorruptIndexError(f"{path} is damaged ({error}); copy it again, or build the index again") from error

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -56,7 +57,8 @@ class Local:
 
     Distances count in units of the local spacing, so that dense and sparse regions of a collection, and pixels, sounds
     and trained descriptors, all get a graph of the same sharpness; nothing is left to tune. The default everywhere.
-    Scaling after Zelnik-Manor & Perona (2004), who have steepness 1 and exponent 2.
+    Scaling after Zelnik-Manor & Perona (2004), who have steepness 1 and exponent 2. query_steepness: that of a query's
+    own neighbours, which are weighed more gently, since a query need not lie where the collection does.
 
     >>> Local()(np.array([1.0, 0.5]), 1.0, 1.0).round(3)
     array([1.   , 0.007])
@@ -65,25 +67,26 @@ class Local:
     neighbor: int = NEIGHBOR
     steepness: float = 5.0
     exponent: float = 4.0
+    query_steepness: float = 3.0
 
     def __post_init__(self) -> None:
         if self.neighbor < 1 or int(self.neighbor) != self.neighbor:
             raise InputError(f"neighbor must be a whole number of at least 1, got {self.neighbor}")
         object.__setattr__(self, "neighbor", int(self.neighbor))
-        _check_positive("steepness", self.steepness)
-        _check_positive("exponent", self.exponent)
+        for name in ("steepness", "exponent", "query_steepness"):
+            _check_positive(name, getattr(self, name))
 
     def __call__(self, products: Array, one: Any, other: Any) -> Array:
-        return np.exp(-self._falls(products, one, other))
+        return np.exp(-self.steepness * self._falls(products, one, other))
 
     def relative(self, products: Array, one: Any, other: Any) -> Array:
-        """Weights with the largest of every row made 1: far from everything, the weights themselves are all 0."""
-        falls = self._falls(products, one, other)
-        return np.exp(falls.min(axis=-1, keepdims=True) - falls)
+        """Weights of a query's neighbours, the largest made 1: far from everything, the weights are all 0. (q, k)"""
+        falls = self.query_steepness * self._falls(products, one, other)
+        return np.asarray(np.exp(falls.min(axis=-1, keepdims=True) - falls))
 
     def _falls(self, products: Array, one: Any, other: Any) -> Array:
         ratio = squared_distances(products) / (np.asarray(one, dtype=np.float64) * other)
-        return np.asarray(self.steepness * ratio ** (self.exponent / 2))
+        return np.asarray(ratio ** (self.exponent / 2))
 
 
 def squared_distances(products: Array) -> Array:
@@ -127,12 +130,13 @@ def text_of(kernel: Kernel) -> str:
     """A kernel as text, read again by `parse`; that of a user's own function only names it.
 
     >>> text_of(Local())
-    'local:7,5,4'
+    'local:7,5,4,3'
     """
     if isinstance(kernel, Power):
         return f"power:{number_text(kernel.gamma)}"
     if isinstance(kernel, Local):
-        return f"local:{kernel.neighbor},{number_text(kernel.steepness)},{number_text(kernel.exponent)}"
+        numbers = kernel.neighbor, kernel.steepness, kernel.exponent, kernel.query_steepness
+        return f"local:{','.join(number_text(number) for number in numbers)}"
     return f"own:{getattr(kernel, '__name__', type(kernel).__name__)}"
 
 
@@ -143,7 +147,7 @@ def parse(text: str) -> Kernel:
     Power(gamma=3.0)
     """
     name, _, rest = text.partition(":")
-    forms = "power:GAMMA or local:NEIGHBOR,STEEPNESS,EXPONENT"
+    forms = "power:GAMMA or local:NEIGHBOR,STEEPNESS,EXPONENT,QUERY_STEEPNESS"
     kinds: dict[str, Callable[..., Kernel]] = {"power": Power, "local": Local}
     if name not in kinds:
         raise InputError(f"unknown kernel '{text}'; use {forms}")
@@ -155,6 +159,6 @@ def parse(text: str) -> Kernel:
         raise InputError(f"kernel '{text}' must look like {forms}, with numbers") from None
 
 
-def _check_positive(name: str, value: float) -> None:
-    if not isinstance(value, (int, float, np.integer, np.floating)) or not (value > 0 and np.isfinite(value)):
+def _check_positive(name: str, value: object) -> None:
+    if not isinstance(value, Real) or not (value > 0 and np.isfinite(value)):
         raise InputError(f"{name} must be a number above 0 and finite, got {value!r}")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 from rich.table import Table
 
-from longwave import filters, storage
+from longwave import filters, kernels, storage
 from longwave.ann import check_search
 from longwave.cli import options as o
 from longwave.cli import pictures, truth
@@ -20,8 +20,8 @@ from longwave.cli.results import check_apart
 from longwave.compact import NUMBERS, check_basis_kind, check_kind
 from longwave.descriptors import index_facts
 from longwave.errors import InputError, plural
-from longwave.evaluation import average_precision
-from longwave.index import Index
+from longwave.evaluation import Judgement, average_precision, label_judgements
+from longwave.index import PAPER, Index
 from longwave.resources import machine_memory, parse_size, show
 from longwave.tuning import Tuning
 from longwave.types import Array
@@ -54,12 +54,45 @@ def build(
             help="File with the neighbours of each vector, if known: .npz with ids and similarities, or .npy of ids.",
         ),
     ] = None,
-    k: Annotated[int, typer.Option(help="Neighbours of each vector in the graph, itself not counted.")] = 50,
+    k: Annotated[
+        int | None, typer.Option(help="Neighbours of each vector in the graph, itself not counted; 50 by default.")
+    ] = None,
     recall: Annotated[
         float | None,
         typer.Option(help="Share of the true neighbours to find; 1 is exact. By default 1, and 0.95 for large sets."),
     ] = None,
-    gamma: Annotated[float, typer.Option(help="Similarity is the dot product to this power.")] = 3.0,
+    kernel: Annotated[
+        str | None,
+        typer.Option(
+            help="How neighbours weigh: local (by the spacing around them; the default), or power:3 (the paper's)."
+        ),
+    ] = None,
+    gamma: Annotated[float | None, typer.Option(help="Short for --kernel power:GAMMA.")] = None,
+    balanced: Annotated[
+        bool | None,
+        typer.Option(help="Divide scores by the root of the edges' weight, so that popular items do not win; on."),
+    ] = None,
+    filter: Annotated[
+        str | None,
+        typer.Option(metavar="H", help="Filter that searches use unless told otherwise; lowpass:0.99 by default."),
+    ] = None,
+    neighbors: Annotated[
+        int | None,
+        typer.Option(help="Nearest vectors that a query starts from, unless told otherwise; 5 by default."),
+    ] = None,
+    blend: Annotated[
+        str | None,
+        typer.Option(
+            metavar="W",
+            help="What Euclidean similarity adds to searches, unless told otherwise: anchor (the default), W or 0.",
+        ),
+    ] = None,
+    paper: Annotated[
+        bool,
+        typer.Option(
+            "--paper", help="Take the paper's setting where nothing is said: power:3, 10 neighbours, no blend."
+        ),
+    ] = False,
     spectrum: Annotated[
         str,
         typer.Option(
@@ -69,7 +102,7 @@ def build(
     rank: Annotated[
         int | None,
         typer.Option(
-            help="Size of the basis, in eigenvectors of the graph. By default 1000; all with --spectrum exact."
+            help="Size of the basis, in eigenvectors of the graph. By default what the graph needs, 1000 at most."
         ),
     ] = None,
     oversampling: Annotated[
@@ -117,7 +150,7 @@ def build(
         ),
     ] = None,
     auto: Annotated[
-        bool, typer.Option("--auto", help="Find k, gamma, filter, neighbours and blend from the vectors; no labels.")
+        bool, typer.Option("--auto", hidden=True, help="Accepted for older scripts: it is the default now.")
     ] = False,
     fast: Annotated[
         bool | None,
@@ -157,13 +190,25 @@ def build(
     Done once: finds the neighbours of each vector, makes a graph of them, and computes a basis of its longest waves.
 
     \b
-    longwave build photos.npy -o photos.longwave --auto
+    longwave build photos.npy -o photos.longwave
     longwave build regions.npy --groups photo_of_region.npy --k 200 -o p.longwave
     longwave build photos.npy --spectrum none -o p.longwave   (for --solver cg)
     longwave build --images holiday/ -o holiday.longwave
     longwave build --images holiday/ --regions -o h.longwave  (for small objects)
     longwave build descriptors.h5 -o holiday.longwave         (of `describe`)
     """
+    said: dict[str, Any] = {
+        "k": k,
+        "kernel": None if kernel is None else kernels.parse(kernel),
+        "gamma": gamma,
+        "balanced": balanced,
+        "filter": None if filter is None else filters.parse(filter),
+        "neighbors": neighbors,
+        "blend": blend,
+    }
+    setting = {name: value for name, value in said.items() if value is not None}
+    if paper:
+        setting = {**{name: value for name, value in PAPER.items() if name != "kernel" or gamma is None}, **setting}
     storage.check_target(output, force=force)
     check_apart(output, vectors, images, groups, ids, lists)
     method = o.spectrum_from(spectrum, rank, oversampling, iterations)
@@ -194,9 +239,8 @@ def build(
             groups=group_labels,
             ids=item_ids,
             lists=None if lists is None else o.lists_from(lists),
-            k=k,
             recall=recall,
-            gamma=gamma,
+            **setting,
             spectrum=method,
             components=components,
             min_rank=min_rank,
@@ -206,7 +250,6 @@ def build(
             start=None if start is None else Index.load(start),
             workdir=workdir,
             memory=memory,
-            auto=auto,
             fast=None if fast is None else fast and not (first or second),
             progress=progress,
         )
@@ -223,13 +266,6 @@ def build(
     index.save(output, force=force)
     if images is not None:
         pictures.remove_work(Path(f"{output}.work"))
-    if auto:
-        known = index.settings
-        print(
-            f"found: k {known.k}, gamma {known.gamma:.3g}, filter {known.search.filter}, neighbors "
-            f"{known.search.neighbors}, blend {known.search.blend}"
-            + (f", tolerance {known.search.tolerance:g}" if known.search.tolerance else "")
-        )
     rank_text = "no basis" if index.spectrum is None else f"rank {index.spectrum.rank:,}"
     print(f"{output}: {plural(len(index), 'item')}, {rank_text}, {time.perf_counter() - began:.1f} s")
 
@@ -244,7 +280,9 @@ def advise(
         float | None,
         typer.Option(help="Share of the true neighbours to find; 1 is exact. By default 1, and 0.95 for large sets."),
     ] = None,
-    gamma: Annotated[float, typer.Option(help="Similarity is the dot product to this power.")] = 3.0,
+    kernel: Annotated[
+        str | None, typer.Option(help="How neighbours weigh: local (the default), or power:3 (the paper's).")
+    ] = None,
     filter: o.FilterText = "lowpass:0.99",
     memory: Annotated[
         str | None,
@@ -272,8 +310,9 @@ def advise(
         index = Index.load(source)
     else:
         with progress_bars() as progress:
+            chosen = None if kernel is None else kernels.parse(kernel)
             index = Index.build(
-                o.vectors_from(source), k=k, recall=recall, gamma=gamma, spectrum=None, seed=seed, progress=progress
+                o.vectors_from(source), k=k, recall=recall, kernel=chosen, spectrum=None, seed=seed, progress=progress
             )
     parts = index.memory()
     held = parts["vectors"] + 2 * parts["graph"]
@@ -321,17 +360,23 @@ def tune(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the random numbers: the same seed gives the same answer.")] = 0,
 ) -> None:
-    """Suggest k, gamma and alpha, with or without known answers.
+    """Look for better settings than the defaults, where answers are known.
 
-    Without answers it takes what is stable: hits that are found again with half of the dimensions. With --queries and
-    --truth, or --labels and --query-labels, it takes what has the best mAP. `build --auto` does the former by itself.
+    Without answers there is nothing to tune: the defaults fit every collection that was tried. With --queries and
+    --truth, or --labels and --query-labels, one setting after the other is varied; with --labels alone some of the
+    vectors themselves are the queries. What it prints are options of `build`.
 
     \b
-    longwave tune photos.npy
+    longwave tune photos.npy --labels labels.npy
     longwave tune photos.npy --queries queries.npy --truth truth.json
     """
     from longwave import tuning
 
+    if truth_file is None and labels is None:
+        raise InputError(
+            "tune compares settings by answers that you know; give --labels F, or --queries F with --truth F. Without "
+            "answers there is nothing to tune: `longwave build` has the best setting known"
+        )
     names: Array | None = None
     if storage.is_index(Path(source)):
         opened = Index.load(source)
@@ -340,55 +385,58 @@ def tune(
                 "tune takes an index of one vector for each item, all in the graph; give the vectors instead"
             )
         vectors, names = opened.vectors[:], opened.ids
+        vectors = vectors if opened.items.row_of is None else vectors[opened.items.row_of]
     else:
         vectors = o.vectors_from(source)
     unit = unit_vectors(vectors)
     known = np.arange(len(unit)) if names is None else names
+    if queries is None:
+        if labels is None or query_labels is not None:
+            raise InputError("answers need the queries that they belong to: give --queries F")
+        unit, known, asked, judgements = _held_out(unit, known, o.read_label_file(labels), seed)
+    else:
+        asked = unit_queries(o.vectors_from(queries), dimension=unit.shape[1])
+        judgements = truth.judgements(truth_file, labels, query_labels, known)
+    if len(judgements) != len(asked):
+        raise InputError(f"there are {plural(len(asked), 'query', 'queries')} but ground truth for {len(judgements)}")
+    kept = np.flatnonzero([bool(len(judgement.positive)) for judgement in judgements])
+    if not len(kept):
+        raise InputError("no query has a positive item; there is nothing to tune by")
+
+    def judge(ranked: Array, rows: Array) -> Array:
+        pairs = zip(known[ranked], (judgements[kept[row]] for row in rows), strict=True)
+        return np.array([average_precision(ids, judgement) for ids, judgement in pairs])
+
     with progress_bars() as progress:
-        if queries is None:
-            if truth_file or labels or query_labels:
-                raise InputError("answers need the queries that they belong to: give --queries F")
-            found = tuning.tune(unit, seed=seed, progress=progress)
-        else:
-            asked = unit_queries(o.vectors_from(queries), dimension=unit.shape[1])
-            judgements = truth.judgements(truth_file, labels, query_labels, known)
-            if len(judgements) != len(asked):
-                raise InputError(f"there are {len(asked)} queries but ground truth for {len(judgements)}")
-            kept = [row for row, judgement in enumerate(judgements) if judgement.positive]
-            if not kept:
-                raise InputError("no query has a positive item; there is nothing to tune by")
-
-            def judge(scores: Array) -> Array:
-                ranked = known[np.argsort(-scores, axis=1, kind="stable")]
-                pairs = zip(ranked, (judgements[row] for row in kept), strict=True)
-                return np.array([average_precision(ids, judgement) for ids, judgement in pairs])
-
-            found = tuning.tune_by(unit, asked[kept], judge, progress=progress)
+        found = tuning.tune(unit, asked[kept], judge, seed=seed, progress=progress)
     _print_tuning(found)
 
 
+def _held_out(unit: Array, known: Array, labels: Array, seed: int) -> tuple[Array, Array, Array, list[Judgement]]:
+    """A tenth of the vectors, 200 at most, as queries, the others as the collection, and the answers by label."""
+    if len(labels) != len(unit):
+        raise InputError(f"there must be a label for each vector, {len(unit)}, got {len(labels)}")
+    order = np.random.default_rng(seed).permutation(len(unit))
+    count = max(1, min(200, len(unit) // 10))
+    queries, rest = order[:count], np.sort(order[count:])
+    return unit[rest], known[rest], unit[queries], label_judgements(labels[queries], labels[rest], known[rest])
+
+
 def _print_tuning(found: Tuning) -> None:
-    if found.rows:
-        table = Table()
-        for title in ("k", "gamma", "alpha", found.criterion, "±"):
-            table.add_column(title, justify="right")
-        scale = 100 if found.criterion == "mAP" else 1
-        for row in found.rows:
-            choice = row.choice
-            cells = f"{choice.k}", f"{choice.gamma:.3g}", f"{choice.alpha:g}"
-            score = f"{scale * row.score:.3f}", f"{scale * row.error:.3f}"
-            table.add_row(*cells, *score, style="bold" if choice == found.chosen else None)
-        out.print(table, highlight=False)
-    chosen = found.chosen
-    why = {
-        "stability": "as good as the best within two standard errors, nearest to k 20, alpha 0.8",
-        "mAP": "the best",
-        "none": "too few vectors to measure anything",
-    }[found.criterion]
-    out.print(
-        f"Suggested ({why}):\n"
-        f"build --k {chosen.k} --gamma {chosen.gamma:.3g}, "
-        f"search --filter lowpass:{chosen.alpha:g} --neighbors {chosen.neighbors} --blend auto"
-        + (f":{chosen.base:.3g}" if chosen.base else ""),
-        highlight=False,
-    )
+    table = Table()
+    for title in (*found.chosen.choice.words(), "mAP"):
+        table.add_column(title, justify="right")
+    for row in found.rows:
+        style = "bold" if row is found.chosen else None
+        table.add_row(*row.choice.words().values(), f"{100 * row.score:.1f}", style=style)
+    out.print(table, highlight=False)
+    default, chosen = found.rows[0], found.chosen
+    asked = plural(len(default.values), "query", "queries")
+    plain, ours_score = 100 * found.euclidean, 100 * default.score
+    told = f"On these {asked} Euclidean search has {plain:.1f} mAP, the defaults have {ours_score:.1f}."
+    if chosen is default:
+        out.print(f"{told} Nothing that was tried is clearly better: keep the defaults.", highlight=False)
+        return
+    ours, theirs = default.choice.words(), chosen.choice.words()
+    options = " ".join(f"--{name} {text}" for name, text in theirs.items() if text != ours[name])
+    out.print(f"{told} Better by more than chance, with {100 * chosen.score:.1f}:\nbuild {options}", highlight=False)

@@ -15,16 +15,19 @@ from longwave.cli import options as o
 from longwave.cli.application import app
 from longwave.cli.display import out
 from longwave.errors import InputError, plural
+from longwave.fidelity import ENOUGH
 from longwave.index import Index
 from longwave.resources import show
 from longwave.settings import Structure
 from longwave.types import COPIED, Filter
 
+_BUILT_WITH = ("kernel", "balanced", "components", "pooling", "sparsity", "seed")
+
 
 @app.command()
 def info(
     index: o.IndexPath,
-    filter: o.FilterText = "lowpass:0.99",
+    filter: o.IndexFilter = None,
     verify: Annotated[
         bool, typer.Option("--verify", help="Read all files, and check that they are as they were written.")
     ] = False,
@@ -33,9 +36,10 @@ def info(
 
     Sizes, how it was built, parts of the graph, accuracy of the basis, defaults of a search, and memory.
     """
-    h = filters.parse(filter)
+    opened = Index.load(index, verify=verify)
+    h = filters.parse(opened.settings.search.filter if filter is None else filter)
     table = Table(show_header=False, box=None)
-    for name, value in describe(Index.load(index, verify=verify), h).items():
+    for name, value in describe(opened, h).items():
         table.add_row(name, escape(value))
     if verify:
         table.add_row("checksums", "all files are as they were written")
@@ -54,8 +58,8 @@ def describe(index: Index, h: Filter) -> dict[str, str]:
     edges = plural(index.graph.normalized.nnz // 2, "edge")
     lines = {
         "items": f"{len(index):,}",
-        "vectors": f"{len(index.vectors):,} × {index.dimension}",
-        "built with": ", ".join(f"{k}={settings[k]}" for k in ("gamma", "components", "pooling", "sparsity", "seed")),
+        "vectors": f"{len(index.vectors):,} × {index.dimension}" + _copies(index),
+        "built with": ", ".join(f"{k}={settings[k]}" for k in _BUILT_WITH),
         "graph": f"{edges}, {degree.mean():.1f} per vertex, k {settings['k_used']}",
         "components": f"{len(sizes):,}, the largest of {vertices(sizes[0])}, {int((degree == 0).sum()):,} isolated",
     }
@@ -106,9 +110,8 @@ def describe(index: Index, h: Filter) -> dict[str, str]:
     else:
         lines["second search"] = "exact"
     defaults = index.settings.search
-    lines["by default"] = f"filter {defaults.filter}, neighbors {defaults.neighbors}, blend {defaults.blend or 0}"
-    if defaults.tolerance:
-        lines["by default"] += f", tolerance {defaults.tolerance:g}"
+    lines["by default"] = f"filter {defaults.filter}, neighbors {defaults.neighbors}, blend {defaults.blend}"
+    lines["in words"] = in_words(index)
     for name, stored in (("vectors", index.settings.vectors_as), ("basis", index.settings.basis_as)):
         if stored is not None:
             lines[f"{name} stored"] = f"as {stored.kind}, relative error {stored.error:.1e}"
@@ -116,6 +119,35 @@ def describe(index: Index, h: Filter) -> dict[str, str]:
         lines["rows"] = f"precomputed for {settings['rows']}"
     lines["memory"] = ", ".join(f"{part} {show(n)}" for part, n in index.memory().items() if n)
     return lines
+
+
+def in_words(index: Index) -> str:
+    """What was chosen and why, in two sentences."""
+    settings = index.settings
+    way = {
+        "local": "Neighbours weigh by the spacing of the collection around them, which needs no tuning",
+        "power": "Neighbours weigh by a power of their dot product, as in the paper",
+        "own": "Neighbours weigh by a function of your own",
+    }[settings.kernel.partition(":")[0]]
+    near = {
+        "anchor": "outstanding nearest neighbours stay in front",
+        "none": "nearest neighbours have no say of their own",
+    }.get(settings.search.blend.partition(":")[0], "nearest neighbours count where the basis is thin")
+    first = f"{way}; a search spreads from the {settings.search.neighbors} nearest vectors, and {near}."
+    if index.spectrum is None:
+        return f"{first} There is no basis: searches iterate on the graph."
+    chosen = f"The basis has rank {index.spectrum.rank:,}"
+    if settings.fidelity is None:
+        return f"{first} {chosen}."
+    found = f"{chosen} and finds {settings.fidelity:.0%} of what an exact answer has among its first 50"
+    if settings.fidelity >= ENOUGH:
+        return f"{first} {found}, which is enough."
+    return f"{first} {found}: too little, build with a larger --rank, or search with --tolerance 0.01."
+
+
+def _copies(index: Index) -> str:
+    merged = index.items.n_given - len(index.vectors)
+    return f", and {plural(merged, 'copy', 'copies')} of them, each stored once" if merged > 0 else ""
 
 
 def _search_line(kept: Structure) -> str:

@@ -11,11 +11,12 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from longwave import filters
-from longwave.blending import Blend
+from longwave import blending, filters
+from longwave.blending import Blend, Blending
 from longwave.datasets.files import read_labels, read_vectors, split_name
 from longwave.descriptors import is_picture
 from longwave.errors import FileError, InputError
+from longwave.planning import Advised
 from longwave.ranking import Euclidean
 from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Precomputed, RandomWalk, Solver, Spectral
 from longwave.spectrum import Chebyshev, Exact, Lanczos, Method, Simultaneous
@@ -102,8 +103,8 @@ BlendWeight = Annotated[
     typer.Option(
         "--blend",
         metavar="W",
-        help="Add Euclidean similarity: with weight W where the basis is thin (the paper's FSRw); auto: where the "
-        "graph is not to be trusted; 0: never.",
+        help="What Euclidean similarity adds: anchor (keeps the nearest in front), a weight W where the basis is thin "
+        "(the paper's FSRw), or 0 for nothing. By default what the index was built with.",
     ),
 ]
 BlendScale = Annotated[
@@ -198,6 +199,8 @@ def spectrum_from(text: str, rank: int | None, oversampling: int | None, iterati
             raise InputError(f"--spectrum {text} has no --{option}; leave it out")
     match text:
         case "chebyshev":
+            if rank is None and oversampling is None:
+                return Advised()
             return Chebyshev(size, oversampling=oversampling)
         case "lanczos":
             return Lanczos(size)
@@ -235,15 +238,14 @@ def solver_from(text: str, *, complement: bool, tolerance: float | None, steps: 
     return make(**chosen)
 
 
-def blend_from(text: str | None, scale: str, everywhere: bool) -> Blend | str | float | None:
-    """The blend that --blend asks for: nothing, "auto", or a weight with its scale; 0 for none."""
-    if text is None or text.partition(":")[0] == "auto":
-        return text
-    try:
-        weight = float(text)
-    except ValueError:
-        raise InputError(f"--blend must be a number of at least 0, or auto, got '{text}'") from None
-    return 0.0 if weight == 0 else Blend(weight, scale, everywhere)
+def blend_from(text: str | None, scale: str, everywhere: bool) -> Blending | float | None:
+    """The blend that --blend asks for: None for the index's own, `Anchor`, a weight with its scale, 0 for nothing."""
+    if text is None:
+        return None
+    found = blending.parse(text)
+    if isinstance(found, Blend):
+        return Blend(found.weight, scale, everywhere)
+    return 0.0 if found is None else found
 
 
 def search_options(
@@ -266,7 +268,7 @@ def search_options(
     groups = labels_from(query_groups)
     if groups is not None and groups.dtype.kind not in "iu":
         raise InputError(f"{query_groups} must hold whole numbers: the query of each row")
-    if (blend is None or blend.startswith("auto")) and (blend_everywhere or blend_scale != "peak"):
+    if (blend is None or blend.startswith("anchor")) and (blend_everywhere or blend_scale != "peak"):
         raise InputError("--blend-everywhere and --blend-scale need --blend W")
     # Nothing said, or the basis with a tolerance: the index chooses.
     automatic = complement and steps is None and (solver is None or (solver == "spectral" and tolerance is not None))
