@@ -26,6 +26,10 @@ _PROBES = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 _LANES = 16
 # Rows that the structure is learned from, spread evenly.
 _TRAINING = 100_000
+# Rows for each cluster that k-means wants, or faiss complains.
+_POINTS = 39
+# What is reached where nothing is said.
+_TARGET = 0.995
 # Links are chosen from this many candidates when HNSW is built.
 _BUILD_EFFORT = 100
 
@@ -104,9 +108,12 @@ def build(
     *,
     queries: NDArray[np.float32],
     k: int,
-    target: float,
+    target: float | None = None,
 ) -> Ann:
-    """Index rows (n, d) and choose the effort: the least that finds `target` of the true k of the sample queries."""
+    """Index rows (n, d) and choose the effort: the least that finds `target` of the true k of the sample queries.
+
+    target: 0.995 by default; one that was asked for and is not reached is a warning.
+    """
     import faiss
 
     if not len(queries):
@@ -114,7 +121,7 @@ def build(
     n, columns = rows.shape
     width = -(-columns // _LANES) * _LANES if "SQ" in kind else columns
     if kind.startswith("IVF,"):  # faiss wants the number of clusters
-        kind = f"IVF{max(1, round(np.sqrt(n)))}{kind[3:]}"
+        kind = f"IVF{max(1, min(round(np.sqrt(n)), n // _POINTS))}{kind[3:]}"
     try:
         index = faiss.index_factory(width, kind, faiss.METRIC_INNER_PRODUCT)
         inner = _inner(index)
@@ -141,8 +148,10 @@ def build(
         worst = truth.similarities[:, -1:]
         hit = products >= worst - 1e-5 * np.abs(worst)  # one as good as the k-th true one counts: ties fall either way
         ann = Ann(index, kind, effort, float(hit.mean()), k)
-        if ann.recall >= target:
+        if ann.recall >= (_TARGET if target is None else target):
             return ann
+    if target is None:
+        return ann
     warnings.warn(
         f"the search '{kind}' finds {ann.recall:.3f} of the best {k}, not the {target} asked for; try another kind",
         ConvergenceWarning,

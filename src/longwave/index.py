@@ -451,20 +451,20 @@ class Index:
         *,
         first: str | None = "IVF,SQfp16",
         second: str | None = "IVF,SQfp16",
-        recall: float = 0.995,
-        overlap: float = 0.995,
+        recall: float | None = None,
+        overlap: float | None = None,
         filter: Filter | None = None,
     ) -> Index:
         """An index whose searches take sublinear time: one query at a time is then answered approximately.
 
         first, second: kinds of search over the vectors and over Ū, any faiss factory string; None for an exact scan.
-        recall: of the first search's 10 neighbours; overlap: of the 100 best of the second, both measured on 200
-        vectors of the collection to choose the effort; `settings` has what was reached, and a warning says if it is
-        less. Batches of more than 16 queries, `where=` and other solvers than `Spectral` stay exact in the second
+        recall: of the first search's 10 neighbours; overlap: of the 100 best of the second, both 0.995 by default and
+        measured on 200 vectors of the collection to choose the effort; `settings` has what was reached, and a warning
+        says if it is less than you asked for. Batches of more than 16 queries, `where=` and other solvers than `Spectral` stay exact in the second
         search. `extend`, `embed` and `kernel` use the first search too.
         """
         for name, value in (("recall", recall), ("overlap", overlap)):
-            if not 0 < value <= 1:
+            if value is not None and not 0 < value <= 1:
                 raise InputError(f"{name} must be above 0 and at most 1, got {value}")
         filter, _ = self._defaults(filter, None)
         vertices = self.vectors[: self.graph.n_vertices]
@@ -486,7 +486,7 @@ class Index:
         settings = replace(self.settings, first=_structure(one), second=structures)
         return replace(self, first=one, second=two, settings=settings)
 
-    def _part_search(self, number: int, kind: str, overlap: float, filter: Filter) -> Ann | None:
+    def _part_search(self, number: int, kind: str, overlap: float | None, filter: Filter) -> Ann | None:
         """An approximate search over one part of Ū; None where a scan is as fast."""
         part = self.system.pooled_basis.parts[number]
         if len(part.rows) < _SCANNED and number > 0:

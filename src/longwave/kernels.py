@@ -160,5 +160,5 @@ def parse(text: str) -> Kernel:
 
 
 def _check_positive(name: str, value: object) -> None:
-    if not isinstance(value, Real) or not (value > 0 and np.isfinite(value)):
+    if not isinstance(value, Real) or not 0 < float(value) < np.inf:
         raise InputError(f"{name} must be a number above 0 and finite, got {value!r}")

@@ -20,7 +20,8 @@ from longwave.types import Array
 #: Names the data folder where no argument does.
 VARIABLE = "LONGWAVE_DATA"
 LABELLED = ("coil20", "isolet", "jaffe", "mpeg7", "orl", "usps")
-TEXTS = ("cran", "med", "cisi", "npl")
+CLASSIC_TEXTS = ("cran", "med", "cisi", "npl")
+TEXTS = (*CLASSIC_TEXTS, "nfcorpus", "cacm", "hotpotqa")
 _TRUTH = ("oxford5k/truth.json", "oxford5k/official_ground_truth/*_query.txt")
 #: The files of each collection, within the data folder. `*` stands for anything, `|` for either.
 FILES: dict[str, tuple[str, ...]] = {
@@ -128,7 +129,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def _truth(path: Path) -> list[Judgement]:
-    return [Judgement(entry["positive"], entry["junk"]) for entry in _json(path)["queries"]]
+    return [Judgement(entry["positive"], entry.get("junk", [])) for entry in _json(path)["queries"]]
 
 
 def _oxford_truth(place: Path) -> tuple[list[Judgement], list[str]]:

@@ -20,7 +20,7 @@ def run(session: Session) -> dict[str, Any]:
     """Four collections, five ways; mAP, and precision among the first ten."""
     mild = replace(EXACT, filter=LowPass(0.9), neighbors=3)
     found: dict[str, Any] = {}
-    for name in ("cran", "med") if session.quick else shared.TEXTS:
+    for name in ("cran", "med") if session.quick else shared.CLASSIC_TEXTS:
         data = shared.text(name, session.data)
         wide, narrow = build(data, k=50, spectrum=None), build(data, k=10, spectrum=None)
         cases: dict[str, tuple[Ranker, Index]] = {
@@ -85,6 +85,6 @@ EXPERIMENT = Experiment(
     run,
     checks=checks,
     tables=tables,
-    needs=tuple(f"text_{name}" for name in shared.TEXTS),
+    needs=tuple(f"text_{name}" for name in shared.CLASSIC_TEXTS),
     quick_needs=("text_cran", "text_med"),
 )
