@@ -13,6 +13,7 @@ from longwave.index import Index
 from longwave.ranking import Blend, Euclidean
 from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Precomputed, RandomWalk, Spectral
 from longwave.spectrum import Chebyshev, Exact, Lanczos, Simultaneous
+from longwave.threads import prepare
 from longwave.types import Hits, Spectrum
 
 __version__ = "0.1.0"
@@ -24,3 +25,5 @@ __all__ = [
     "Spectral", "ConjugateGradient", "Hybrid", "RandomWalk", "ChebyshevFilter", "Precomputed", "Euclidean", "Blend",
     "LongwaveError", "LongwaveWarning", "datasets",
 ]  # fmt: skip
+
+prepare()
