@@ -17,7 +17,7 @@ from longwave import Chebyshev, Index
 from longwave.compact import Quantized
 
 PACKAGE = Path(longwave.__file__).parent
-# Seconds after which a process is taken to hang: ten times what the slowest takes on a busy machine.
+# Seconds after which a process is taken to hang: ten times what the slowest takes where ten others want the cores too.
 PATIENCE = 300
 KINDS = ["exact", "fast"]
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -25,15 +25,15 @@ FORKS = pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
 
 
 def collection():
-    """5,000 vectors around 40 points: a batch of 500 queries is enough work for threads. (5000, 64), (500, 64)"""
+    """Vectors around 40 points, so many that BLAS takes threads for one query, and queries. (5000, 128), (500, 128)"""
     rng = np.random.default_rng(0)
     centres = rng.standard_normal((40, 8))
-    points = (centres[rng.integers(40, size=5500)] + rng.standard_normal((5500, 8))) @ rng.standard_normal((8, 64))
+    points = (centres[rng.integers(40, size=5500)] + rng.standard_normal((5500, 8))) @ rng.standard_normal((8, 128))
     return points[:5000], points[5000:]
 
 
 def built(vectors, kind):
-    index = Index.build(vectors, k=10, spectrum=Chebyshev(30), fast=False)
+    index = Index.build(vectors, k=10, spectrum=Chebyshev(100), fast=False)
     return index.accelerate() if kind == "fast" else index
 
 
@@ -122,28 +122,30 @@ def settled():
     return before
 
 for query in queries[:5]:
-    index.search(query)
+    search(query)
 before = settled()
 for query in queries[:20]:
-    index.search(query)
+    search(query)
 assert switches() == before, (before, switches())
 """
 
 
 @LINUX
 @pytest.mark.parametrize(
-    ("kind", "change"),
+    ("kind", "change", "options"),
     [
-        ("exact", ""),
-        ("fast", ""),
-        ("exact", ".compress(vectors='int8', basis='float16')"),
-        ("exact", ".compress(vectors='SQ8')"),
+        ("exact", "", ""),
+        ("exact", "", ", tolerance=1e-3"),
+        ("fast", "", ""),
+        ("exact", ".compress(vectors='int8', basis='float16')", ""),
+        ("exact", ".compress(vectors='SQ8')", ""),
     ],
 )
 @pytest.mark.parametrize("first", ["", "import faiss\n"], ids=["", "faiss first"])
-def test_one_query_takes_one_thread(folder, kind, change, first):
+def test_one_query_takes_one_thread(folder, kind, change, options, first):
     threads = {"OMP_NUM_THREADS": "2", "NUMBA_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
-    run(first + f"index = lw.Index.load(folder / kind){change}\n" + SWITCHES, folder, kind, environment=threads)
+    search = f"index = lw.Index.load(folder / kind){change}\nsearch = lambda query: index.search(query{options})\n"
+    run(first + search + SWITCHES, folder, kind, environment=threads)
 
 
 # Forks
@@ -157,7 +159,7 @@ def work(_):
     return True
 
 with multiprocessing.get_context("fork").Pool(2) as pool:
-    assert pool.map(work, range(4), chunksize=1) == [True] * 4
+    assert pool.map(work, range(2), chunksize=1) == [True] * 2
 check({parent}, {equal})
 """
 
@@ -182,7 +184,7 @@ def test_forked_workers_load_an_index(folder, kind):
 
 BUILD = """
 def built():
-    index = lw.Index.build(vectors, k=10, spectrum=lw.Chebyshev(30), fast=False)
+    index = lw.Index.build(vectors, k=10, spectrum=lw.Chebyshev(100), fast=False)
     return index.accelerate() if kind == "fast" else index
 check(built(), 0.95)  # the last bits depend on the number of threads, and with them ties
 """
