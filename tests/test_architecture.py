@@ -13,7 +13,7 @@ SOURCE = Path(longwave.__file__).parent
 # Rows of the table in docs/architecture.md, top to bottom. Modules of one row do not import each other,
 # but for those of one sub-package.
 LAYERS = [
-    ["errors"],
+    ["errors", "threads"],
     ["compiled", "checks"],
     ["compact"],
     ["basis"],

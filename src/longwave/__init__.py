@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from longwave.errors import LongwaveError, LongwaveWarning
+from longwave.threads import prepare
 
 __version__ = "0.1.0"
 
@@ -21,6 +22,8 @@ __all__ = [
     "Power", "Local", "Anchor", "Blend", "PAPER",
     "LongwaveError", "LongwaveWarning", "datasets",
 ]  # fmt: skip
+
+prepare()
 
 if TYPE_CHECKING:
     from longwave import datasets

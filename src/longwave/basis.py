@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from longwave.compact import blocks, compact, products
+from longwave.compact import blocks, compact, products, weighted_sums
 
 Array = NDArray[Any]
 
@@ -119,7 +119,7 @@ class Basis:
         if not sp.issparse(signals):
             for part, columns in self.spans():
                 for block in blocks(*part.values.shape):  # decoded block by block where it is stored in fewer bytes
-                    out[:, columns] += signals[:, part.rows[block]] @ part.values[block]
+                    out[:, columns] += weighted_sums(signals[:, part.rows[block]], part.values[block])
             out[:, self.n_dense :] = signals @ self.sparse
             return out
         touched = np.unique(signals.indices)

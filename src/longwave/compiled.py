@@ -1,17 +1,18 @@
 """The compiled inner loops (numba), imported late because numba takes long to import.
 
 Each function is one loop nest over plain arrays; the callers hold the meaning and the checks.
-Compiled code is cached on disk, so the second process starts at once.
+Compiled code is cached on disk, so the second process starts at once; where nothing can be written, every process
+compiles for itself.
 """
 
 from __future__ import annotations
 
+import functools
 import os
+import threading
+from collections.abc import Callable
+from types import FunctionType
 from typing import Any
-
-# Threads that wait must sleep: BLAS has just used the same cores, and two pools of spinning threads on two cores made a
-# search of one query 50 times slower. It must be set before numba loads its thread pool; a setting of the user's stays.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import numba
 import numpy as np
@@ -19,6 +20,78 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+
+# Steps of a loop up to which one thread is faster than waking others: about a millisecond of work. On a busy machine
+# the others may not wake for several.
+_SERIAL_STEPS = 1 << 21
+
+
+class Loop:
+    """A loop compiled twice: with threads, and for the calling thread alone (`serial`).
+
+    Called, it takes threads where they pay and are safe. steps: of the innermost loop, for the same arguments.
+    """
+
+    #: Whether this process was forked from one that had started numba's threads: the child has none of them, and numba
+    #: ends it if it asks for one.
+    forked = False
+    _turn = threading.Lock()
+
+    def __init__(self, function: FunctionType, steps: Callable[..., int], **options: Any) -> None:
+        self._steps = steps
+        self._in_threads = _compile(function, parallel=True, **options)
+        # numba's cache on disk tells functions apart by name and line, not by how they are compiled.
+        alone = FunctionType(function.__code__, function.__globals__)
+        alone.__qualname__ = f"{function.__qualname__}_serial"
+        self.serial = _compile(alone, **options)
+
+    def __call__(self, *arguments: Any) -> None:
+        if Loop.forked or self._steps(*arguments) <= _SERIAL_STEPS:
+            self.serial(*arguments)
+        elif _layer() == "workqueue":  # numba ends the process where two threads meet in it
+            with Loop._turn:
+                self._in_threads(*arguments)
+        else:
+            self._in_threads(*arguments)
+
+
+def _compile(function: Callable[..., Any], **options: Any) -> Any:
+    """Compile when first called, and keep the code on disk where numba finds a folder that it may write to."""
+    try:
+        return numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # neither beside the source, nor in the user's home, nor in NUMBA_CACHE_DIR
+        return numba.njit(**options)(function)
+
+
+def _threaded(steps: Callable[..., int], **options: Any) -> Callable[[Any], Loop]:
+    """Decorate a loop over `numba.prange`."""
+    return lambda function: Loop(function, steps, **options)
+
+
+def _serial(**options: Any) -> Callable[[Any], Any]:
+    """Decorate a loop that always runs in the calling thread."""
+    return lambda function: _compile(function, **options)
+
+
+@functools.cache
+def _layer() -> str:
+    """What numba's threads are made by, "omp", "tbb" or "workqueue"; starts them."""
+    library: Any = numba
+    library.get_num_threads()
+    return str(library.threading_layer())
+
+
+def _after_fork() -> None:
+    library: Any = numba
+    try:
+        library.threading_layer()
+    except ValueError:  # not started yet: the child may start its own
+        return
+    Loop.forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 @numba.njit(inline="always")
@@ -83,7 +156,7 @@ def _sort_heap(values: Array, ids: Array) -> None:
         _sift_down(values, ids, 0, size)
 
 
-@numba.njit(parallel=True, cache=True)
+@_threaded(lambda scores, *_: scores.size if len(scores) > 1 else 0)
 def update_heaps(scores: Array, values: Array, ids: Array, first_column: int, self_row: int) -> None:
     """Push a tile of scores into one heap per row.
 
@@ -95,33 +168,14 @@ def update_heaps(scores: Array, values: Array, ids: Array, first_column: int, se
         _update_heap(scores[r], values[r], ids[r], first_column, own)
 
 
-@numba.njit(parallel=True, cache=True)
+@_threaded(lambda values, _: 8 * values.size)  # each hit sinks through log k levels
 def sort_heaps(values: Array, ids: Array) -> None:
     """Sort every heap. values, ids: (rows, k)"""
     for r in numba.prange(values.shape[0]):
         _sort_heap(values[r], ids[r])
 
 
-# The same loops without threads. They are functions of their own, since numba's cache on disk does not tell apart two
-# compilations of one function.
-
-
-@numba.njit(cache=True)
-def update_heaps_serial(scores: Array, values: Array, ids: Array, first_column: int, self_row: int) -> None:
-    """As `update_heaps`, in the calling thread."""
-    for r in range(scores.shape[0]):
-        own = self_row + r - first_column if self_row >= 0 else -1
-        _update_heap(scores[r], values[r], ids[r], first_column, own)
-
-
-@numba.njit(cache=True)
-def sort_heaps_serial(values: Array, ids: Array) -> None:
-    """As `sort_heaps`, in the calling thread."""
-    for r in range(values.shape[0]):
-        _sort_heap(values[r], ids[r])
-
-
-@numba.njit(parallel=True, cache=True)
+@_threaded(lambda tile, _: tile.size)
 def transpose(tile: Array, out: Array) -> None:
     """out = tileᵀ, in squares that fit the cache: ten times faster than a strided copy. (m, n) -> (n, m)"""
     m, n = tile.shape
@@ -134,7 +188,7 @@ def transpose(tile: Array, out: Array) -> None:
                     out[j, i] = tile[i, j]
 
 
-@numba.njit(parallel=True, cache=True, fastmath={"contract", "nsz"})
+@_threaded(lambda data, indices, indptr, block, out: data.size * block.shape[1], fastmath={"contract", "nsz"})
 def multiply(data: Array, indices: Array, indptr: Array, block: Array, out: Array) -> None:
     """Sparse times dense: out = A block. A: CSR (n, m); block: (m, c); out: (n, c)."""
     for i in numba.prange(out.shape[0]):
@@ -147,7 +201,7 @@ def multiply(data: Array, indices: Array, indptr: Array, block: Array, out: Arra
                 row[c] += weight * source[c]
 
 
-@numba.njit(parallel=True, cache=True, fastmath={"contract", "nsz"})
+@_threaded(lambda data, indices, indptr, block, *_: data.size * block.shape[1], fastmath={"contract", "nsz"})
 def chebyshev_step(
     data: Array,
     indices: Array,
@@ -173,7 +227,7 @@ def chebyshev_step(
                 row[c] += weight * source[c]
 
 
-@numba.njit(cache=True)
+@_serial()
 def permute_rows(block: Array, targets: Array) -> None:
     """Move row i to row targets[i], in place, cycle by cycle. block: (n, c); targets: (n,), a permutation."""
     moved = np.zeros(len(targets), dtype=np.bool_)
@@ -202,13 +256,13 @@ def _float_of(context: Any, bits: Any) -> Any:
     return numba.types.float32(numba.types.uint32), generate
 
 
-@numba.njit(parallel=True, cache=True, fastmath=True)
+@_serial(fastmath=True)
 def scan_halves(codes: Array, query: Array, out: Array) -> None:
     """Inner products with rows of float16. codes: (n, d) their bits; query: (d,), times 2^112; out: (n,).
 
     Sign, exponent and mantissa are moved to their places in a float32; the query makes up for the smaller exponent.
     """
-    for i in numba.prange(codes.shape[0]):
+    for i in range(codes.shape[0]):
         row, total = codes[i], np.float32(0)
         for c in range(row.shape[0]):
             bits = np.uint32(row[c])
@@ -218,17 +272,17 @@ def scan_halves(codes: Array, query: Array, out: Array) -> None:
         out[i] = total
 
 
-@numba.njit(parallel=True, cache=True, fastmath=True)
+@_serial(fastmath=True)
 def scan_bytes(codes: Array, scales: Array, query: Array, out: Array) -> None:
     """Inner products with rows of int8. codes: (n, d); scales: (n,); query: (d,); out: (n,)."""
-    for i in numba.prange(codes.shape[0]):
+    for i in range(codes.shape[0]):
         row, total = codes[i], np.float32(0)
         for c in range(row.shape[0]):
             total += np.float32(row[c]) * query[c]
         out[i] = total * scales[i]
 
 
-@numba.njit(cache=True)
+@_serial()
 def add_lists(data: Array, indices: Array, indptr: Array, columns: Array, weights: Array, out: Array) -> None:
     """An inverted index: out[i] += weights[c] · data over the lists of some columns. CSC; only these lists are read."""
     for j in range(columns.shape[0]):
@@ -237,7 +291,7 @@ def add_lists(data: Array, indices: Array, indptr: Array, columns: Array, weight
             out[indices[e]] += weight * data[e]
 
 
-@numba.njit(parallel=True, cache=True)
+@_threaded(lambda values, *_: values.size if len(values) > 1 else 0)
 def add_columns(values: Array, rows: Array, columns: Array, out: Array) -> None:
     """out[rows[i], columns[j]] += values[i, j]. values: (q, m); rows: (q,), columns: (m,), each distinct."""
     for i in numba.prange(values.shape[0]):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,6 @@ Floats = NDArray[np.floating[Any]]
 
 # Rows checked or converted at a time: 2^22 numbers are 32 MB in float64, small beside any collection.
 _BLOCK_NUMBERS = 1 << 22
-# Scores below which one thread is faster than starting others.
-_SERIAL_SCORES = 1 << 21
 
 
 def row_blocks(n_rows: int, n_columns: int, *, numbers: int = _BLOCK_NUMBERS) -> list[slice]:
@@ -106,6 +103,8 @@ def top_k(scores: Floats, k: int) -> tuple[NDArray[np.int64], Floats]:
     NaN is never among them; fewer than k others are an error. Never sorts a whole row unless most of it is asked for.
     Time O(rows · n), memory O(rows · k).
     """
+    from longwave import compiled
+
     rows, n = scores.shape
     k = min(k, n)
     if 4 * k >= n:  # a heap of that size costs more than the sort
@@ -116,9 +115,8 @@ def top_k(scores: Floats, k: int) -> tuple[NDArray[np.int64], Floats]:
     values = np.full((rows, k), -np.inf, dtype=scores.dtype)
     # Ids of empty places lie behind every real one.
     ids = np.full((rows, k), n, dtype=np.int64)
-    update, sort = heap_functions(scores.size)
-    update(np.ascontiguousarray(scores), values, ids, 0, -1)
-    sort(values, ids)
+    compiled.update_heaps(np.ascontiguousarray(scores), values, ids, 0, -1)
+    compiled.sort_heaps(values, ids)
     _check_scores(ids < n)
     return ids, values
 
@@ -129,12 +127,3 @@ def _check_scores(found: NDArray[np.bool_]) -> None:
             "there are scores that are not finite numbers: the index is damaged; check it with Index.load(path, "
             "verify=True), or build it again"
         )
-
-
-def heap_functions(n_scores: int) -> tuple[Callable[..., None], Callable[..., None]]:
-    """The compiled loops that fill and sort heaps: threaded, but for little work."""
-    from longwave import compiled
-
-    if n_scores <= _SERIAL_SCORES:
-        return compiled.update_heaps_serial, compiled.sort_heaps_serial
-    return compiled.update_heaps, compiled.sort_heaps

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from longwave.compact import Rows
+from longwave.compact import Rows, products
 from longwave.types import Neighbors, Progress
-from longwave.vectors import heap_functions
 
 # One tile of products: 2,048 × 4,096 float32 are 32 MB, whatever n. Wide enough for BLAS to run at full speed.
 _TILE_ROWS = 2048
@@ -24,13 +23,15 @@ class Heaps:
 
     def update(self, rows: slice, products: NDArray[np.float32], *, first_column: int, self_row: int = -1) -> None:
         """Push products, (rows, tile). self_row: vertex number of the first row, whose own column does not count."""
-        update, _ = heap_functions(products.size)
-        update(products, self.values[rows], self.ids[rows], first_column, self_row)
+        from longwave import compiled
+
+        compiled.update_heaps(products, self.values[rows], self.ids[rows], first_column, self_row)
 
     def lists(self) -> Neighbors:
         """Sort, best first; empty places get id -1."""
-        _, sort = heap_functions(self.ids.size)
-        sort(self.values, self.ids)
+        from longwave import compiled
+
+        compiled.sort_heaps(self.values, self.ids)
         self.ids[np.isneginf(self.values)] = -1
         return Neighbors(self.ids, self.values)
 
@@ -44,7 +45,7 @@ def nearest(queries: NDArray[np.float32], vectors: NDArray[np.float32] | Rows, *
     heaps = Heaps(len(queries), k)
     for rows in tiles(len(queries), _TILE_ROWS):
         for columns in tiles(len(vectors), _TILE_COLUMNS):
-            heaps.update(rows, queries[rows] @ vectors[columns].T, first_column=columns.start)
+            heaps.update(rows, products(queries[rows], vectors[columns]), first_column=columns.start)
     return heaps.lists()
 
 

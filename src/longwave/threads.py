@@ -1,0 +1,47 @@
+"""Threads and forks: what must be settled before OpenMP is loaded, and what GNU OpenMP needs around a fork.
+
+numba and faiss each bring an OpenMP of their own, next to BLAS's threads. `prepare` is called by ``import longwave``.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+_PAUSE_HARD = 2  # omp_pause_hard: give up the threads, keep the settings
+
+
+def prepare() -> None:
+    """Let waiting threads sleep, and make forks safe.
+
+    Two pools of threads that wait by spinning, on cores that others want too, made a search of one query 25 times
+    slower. OpenMP reads the setting once, when it is loaded; one of the user's own stays.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
+        os.register_at_fork(before=_give_up_threads, after_in_child=_use_one_thread)
+
+
+def _give_up_threads() -> None:
+    """Before a fork, GNU OpenMP ends the threads that it keeps for the calling one.
+
+    They do not exist in the child, which would wait for them for ever. Parent and child start new ones when they need
+    them, within a tenth of a millisecond.
+    """
+    for library in _gnu_openmp():
+        if hasattr(library, "omp_pause_resource_all"):
+            library.omp_pause_resource_all(_PAUSE_HARD)
+
+
+def _use_one_thread() -> None:
+    """After a fork, in the child: where the threads could not be given up (before GCC 9), none are waited for."""
+    for library in _gnu_openmp():
+        if not hasattr(library, "omp_pause_resource_all"):
+            library.omp_set_num_threads(1)
+
+
+def _gnu_openmp() -> list[Any]:
+    """Every copy of GNU OpenMP in this process, whoever loaded it. Other OpenMPs mind forks themselves."""
+    from threadpoolctl import ThreadpoolController
+
+    return [library.dynlib for library in ThreadpoolController().lib_controllers if library.prefix == "libgomp"]
