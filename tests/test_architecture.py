@@ -14,12 +14,12 @@ SOURCE = Path(longwave.__file__).parent
 # but for those of one sub-package.
 LAYERS = [
     ["errors"],
-    ["compiled", "checks"],
+    ["compiled", "checks", "reading"],
     ["compact"],
     ["basis"],
     ["types"],
     ["vectors", "checkpoint"],
-    ["neighbors", "filters"],
+    ["neighbors", "filters", "hdf5"],
     ["ann"],
     ["graph"],
     ["spectrum"],
