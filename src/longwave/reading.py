@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import io
 import json
+import lzma
 import math
 import os
 import stat
+import struct
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, BinaryIO, NamedTuple
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
+from numpy.typing import NDArray
 
 from longwave.errors import FileError
 
@@ -21,6 +26,8 @@ from longwave.errors import FileError
 _GROWTH, _ALWAYS = 64, 1 << 28
 # numpy reads no longer header.
 _MOST_HEADER = 10_000
+# What the library of zip files raises on damaged ones; RuntimeError: a password, NotImplementedError: a method.
+_ZIP_ERRORS = (BadZipFile, zlib.error, lzma.LZMAError, EOFError, LookupError, OverflowError, RuntimeError, struct.error)
 # Of a file that is read as one text.
 _MOST_TEXT = 1 << 31
 
@@ -120,3 +127,43 @@ def mapped_npy(path: Path, header: NpyHeader) -> np.memmap[Any, Any]:
     """The numbers of an .npy file in place, read-only."""
     order = "F" if header.by_columns else "C"
     return np.memmap(path, header.dtype, mode="r", offset=header.start, shape=header.shape, order=order)  # type: ignore[call-overload, no-any-return]
+
+
+@contextmanager
+def open_npz(path: Path) -> Iterator[tuple[ZipFile, dict[str, NpyHeader]]]:
+    """The archive and the headers of its arrays, by name; OSError or ValueError for whatever is wrong with it."""
+    try:
+        with open_regular(path) as stream, ZipFile(stream) as archive:
+            headers = {}
+            for member in archive.namelist():
+                if member.endswith(".npy"):
+                    with archive.open(member) as part:
+                        headers[member.removesuffix(".npy")] = npy_header(part)
+            yield archive, headers
+    except _ZIP_ERRORS as error:
+        raise ValueError(" ".join(str(error).split()) or type(error).__name__) from error
+
+
+def read_npz(path: Path, name: str) -> NDArray[Any]:
+    """One array of an .npz; OSError or ValueError where it is damaged, FileError where it would unfold to too much."""
+    with open_npz(path) as (archive, headers):
+        header = headers[name]
+        if archive.getinfo(f"{name}.npy").file_size != header.start + header.n_bytes:
+            raise ValueError(f"{name} does not have the {header.n_bytes:,} bytes that it announces")
+        check_growth(path, header.n_bytes)
+        with archive.open(f"{name}.npy") as part:
+            array: NDArray[Any] = np.lib.format.read_array(part, allow_pickle=False)
+            part.read()  # to the end, where the checksum is compared
+    return array
+
+
+def read_npy(path: Path) -> NDArray[Any]:
+    """An .npy file in memory; OSError or ValueError where it is damaged, or not of numbers or text."""
+    with open_regular(path) as stream:
+        header = npy_header(stream)
+        if header.dtype.hasobject:
+            raise ValueError("it holds Python objects, which are never unpickled")
+        if header.n_bytes > os.fstat(stream.fileno()).st_size - header.start:
+            raise ValueError(f"it does not have the {header.n_bytes:,} bytes that its header announces")
+        numbers = np.fromfile(stream, header.dtype, header.n_bytes // max(1, header.dtype.itemsize))
+    return numbers.reshape(header.shape, order="F" if header.by_columns else "C")

@@ -10,9 +10,7 @@ import csv
 import importlib
 import io
 import json
-import lzma
 import re
-import zipfile
 import zlib
 from array import array as packed
 from collections.abc import Callable, Iterator
@@ -26,7 +24,7 @@ import numpy.typing as npt
 from longwave.datasets.mat5 import MatFile
 from longwave.errors import FileError, MissingExtraError
 from longwave.hdf5 import HDF5_SIGNATURE, open_reader
-from longwave.reading import check_growth, mapped_npy, npy_header
+from longwave.reading import check_growth, mapped_npy, npy_header, open_npz, read_npz
 
 Array = npt.NDArray[Any]
 #: Formats that hold several arrays by name.
@@ -148,22 +146,10 @@ def _npy(request: Request) -> Array:
 
 def _npz(request: Request) -> Array:
     path = request.path
-    errors = (ValueError, EOFError, LookupError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError)
-    with decoding(path, *errors), zipfile.ZipFile(path) as archive:
-        headers = {}
-        for member in archive.namelist():
-            if member.endswith(".npy"):
-                with archive.open(member) as stream:
-                    headers[member.removesuffix(".npy")] = npy_header(stream)
-        name = _choose(request, {name: describe(header.shape, header.dtype) for name, header in headers.items()})
-        header = headers[name]
-        if archive.getinfo(f"{name}.npy").file_size != header.start + header.n_bytes:
-            raise _damaged(path, f"{name} does not have the {header.n_bytes:,} bytes that it announces")
-        check_growth(path, header.n_bytes)
-        with archive.open(f"{name}.npy") as stream:
-            array: Array = np.lib.format.read_array(stream, allow_pickle=False)
-            stream.read()  # to the end, where the checksum is compared
-    return array
+    with decoding(path, ValueError):
+        with open_npz(path) as (_, headers):
+            found = {name: describe(header.shape, header.dtype) for name, header in headers.items()}
+        return read_npz(path, _choose(request, found))
 
 
 def _vecs(request: Request) -> Array:
