@@ -10,8 +10,10 @@ from __future__ import annotations
 import atexit
 import io
 import json
+import os
 import pickle
 import resource
+import shutil
 import signal
 import struct
 import sys
@@ -19,14 +21,14 @@ import tempfile
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from longwave import datasets
-from longwave.errors import LongwaveError
+from longwave.errors import DataWarning, LongwaveError
 
 #: Bytes beyond what the process has when it begins, and seconds of processor time for one file.
 MEMORY, SECONDS = 768 << 20, 20
@@ -433,6 +435,7 @@ def _descriptions() -> Iterator[bytes]:
 
 _CSV = ("a,b,c,d\n" + "\n".join(",".join(map(repr, row)) for row in X.tolist())).encode()
 Sample = tuple[str, bytes, Callable[[Path], None]]
+Try = tuple[int, str, Callable[[], None]]
 
 
 def _samples(kind: str) -> list[Sample]:
@@ -501,8 +504,93 @@ def _samples(kind: str) -> list[Sample]:
     raise ValueError(kind)
 
 
-#: Everything that is read from a single file.
-KINDS = ("npy", "npz", "vecs", "mat", "h5", "parquet", "safetensors", "csv", "truth", "pickle", "picture")
+# ---------------------------------------------------------------- work folders
+
+_STAGES: dict[str, dict[str, Any]] = {
+    "lists": {"ids": np.arange(36).reshape(9, 4), "similarities": X, "recall": np.ones(1)},
+    "component-3-round-2": {"block": np.asfortranarray(X), "numbers": np.arange(3.0)},
+    "chunk": {"reasons": np.array(["", "not a picture"]), "vectors": X.astype(np.float16)},
+}
+_VECTORS, _SETTINGS = X, {"k": 5, "spectrum": "Chebyshev(rank=50)"}
+
+
+def _write_work(folder: Path) -> None:
+    from longwave.checkpoint import open_checkpoint
+
+    work = open_checkpoint(folder, _VECTORS, _SETTINGS)
+    for stage, arrays in _STAGES.items():
+        work.save(stage, arrays)
+
+
+def _read_work(folder: Path) -> None:
+    """Every stage is what was written, or not there."""
+    from longwave.checkpoint import open_checkpoint
+
+    work = open_checkpoint(folder, _VECTORS, _SETTINGS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        latest = work.at("component-3").latest("round")
+        found = {stage: work.load(stage) for stage in ("lists", "chunk")}
+    assert latest is None or latest[0] == 2
+    for stage, arrays in {**found, "component-3-round-2": latest and latest[1]}.items():
+        if arrays is not None:
+            assert list(arrays) == list(_STAGES[stage])
+            for name, array in arrays.items():
+                assert array.dtype == _STAGES[stage][name].dtype
+                np.testing.assert_array_equal(array, _STAGES[stage][name])
+    work.save("lists", _STAGES["lists"])  # and what is not there can be written again
+    np.testing.assert_array_equal(work.load("lists")["similarities"], X)
+
+
+def _damage_work(folder: Path, rng: np.random.Generator) -> str:
+    """Alter a file, or put something else in its place; its name."""
+    files = sorted(folder.iterdir())
+    path, other = (files[int(i)] for i in rng.integers(len(files), size=2))
+    what = int(rng.integers(12))
+    content = path.read_bytes()
+    if what < 8:
+        path.write_bytes(alter(content, rng))
+        return path.name
+    if what == 8:
+        path.write_bytes(other.read_bytes())
+        return path.name
+    path.unlink()
+    if what == 9:
+        path.symlink_to(other.name)
+    elif what == 10:
+        os.mkfifo(path)
+    elif rng.integers(2):
+        path.with_suffix(".partial").symlink_to(other.name)
+    return path.name
+
+
+#: Everything that is read from a single file, and work folders.
+KINDS = ("npy", "npz", "vecs", "mat", "h5", "parquet", "safetensors", "csv", "truth", "pickle", "picture", "work")
+
+
+def _work_tries(first: int, count: int, folder: Path) -> Iterator[Try]:
+    os.fsync = lambda handle: None  # nothing here is to outlive the machine
+    for seed in range(first, first + count):
+        shutil.rmtree(folder / "w", ignore_errors=True)
+        _write_work(folder / "w")
+        name = _damage_work(folder / "w", np.random.default_rng(seed))
+        yield seed, f"{name} of a work folder", lambda: _read_work(folder / "w")
+
+
+def _file_tries(kind: str, first: int, count: int, folder: Path) -> Iterator[Try]:
+    _share_hdf5()
+    samples = _samples(kind)
+    for stem, content in (("query", b"oxc1_a_1 1 2 3 4"), ("good", b"a_2"), ("ok", b""), ("junk", b"")):
+        (folder / f"a_1_{stem}.txt").write_bytes(content)
+    for name, content, read in samples:  # whole ones are read; this also loads every library
+        (folder / name).write_bytes(content)
+        with suppress(LongwaveError) if read in (_vectors, _labels) else nullcontext():  # some have none, or several
+            read(folder / name)
+    for seed in range(first, first + count):
+        name, content, read = samples[seed % len(samples)]
+        (folder / name).write_bytes(alter(content, np.random.default_rng(seed)))
+        yield seed, f"{name}, {read.__name__}", lambda name=name, read=read: read(folder / name)
+        (folder / name).write_bytes(content)
 
 
 def _wants_memory(error: BaseException | None) -> bool:
@@ -516,47 +604,27 @@ def _wants_memory(error: BaseException | None) -> bool:
 
 def run(kind: str, first: int, count: int, folder: Path) -> int:
     """Read `count` altered files; the number of those that ended otherwise than they may."""
-    _share_hdf5()
-    samples = _samples(kind)
-    if kind == "truth":
-        for name, content in (
-            ("a_1_query", b"oxc1_a_1 1 2 3 4"),
-            ("a_1_good", b"a_2"),
-            ("a_1_ok", b""),
-            ("a_1_junk", b""),
-        ):
-            (folder / f"{name}.txt").write_bytes(content)
-    for name, content, read in samples:  # whole ones are read; this also loads every library
-        (folder / name).write_bytes(content)
-        if read in (_vectors, _labels):  # which has none of these, or several, is an error too
-            with suppress(LongwaveError):
-                read(folder / name)
-        else:
-            read(folder / name)
-    _limit()
-    wrong = 0
-    for seed in range(first, first + count):
-        name, content, read = samples[seed % len(samples)]
-        altered = alter(content, np.random.default_rng(seed))
-        path = folder / name
-        path.write_bytes(altered)
-        print(f"{kind} {seed} {name} {read.__name__}", flush=True)
+    wrong, limited = 0, False
+    tries = _work_tries(first, count, folder) if kind == "work" else _file_tries(kind, first, count, folder)
+    for seed, what, read in tries:
+        if not limited:
+            limited = True
+            _limit()
+        print(f"seed {seed} of {kind}: {what}", flush=True)
         signal.setitimer(signal.ITIMER_PROF, SECONDS)  # the process ends with the signal, also in compiled code
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
-                read(path)
+                read()
+            failure = ""
         except LongwaveError as error:
-            if _wants_memory(error):
-                wrong += 1
-                print(f"seed {seed} of {kind} asks for memory: {error}", file=sys.stderr, flush=True)
+            failure = f"asks for memory: {error}" if _wants_memory(error) else ""
         except BaseException:
-            wrong += 1
-            print(f"seed {seed} of {kind}, {name}, {read.__name__}:", file=sys.stderr)
-            traceback.print_exc(limit=-6, chain=False)
-            sys.stderr.flush()
+            failure = traceback.format_exc(limit=-6, chain=False)
         signal.setitimer(signal.ITIMER_PROF, 0)
-        path.write_bytes(content)
+        if failure:
+            wrong += 1
+            print(f"seed {seed} of {kind}: {what}: {failure}", file=sys.stderr, flush=True)
     return wrong
 
 

@@ -62,6 +62,15 @@ def check_regular(path: str | os.PathLike[str]) -> int:
     return found.st_size
 
 
+class _Whole(io.BufferedReader):
+    """A file of which no more is asked for than there is: a read sets aside what was asked for, before it reads."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is not None and size > io.DEFAULT_BUFFER_SIZE:
+            size = min(size, max(0, os.fstat(self.fileno()).st_size - self.tell()))
+        return super().read(size)
+
+
 @contextmanager
 def open_regular(path: str | os.PathLike[str], *, follow: bool = True) -> Iterator[BinaryIO]:
     """The file open for reading; OSError if it is anything but a regular file, or a link where these are not followed.
@@ -69,9 +78,11 @@ def open_regular(path: str | os.PathLike[str], *, follow: bool = True) -> Iterat
     Never waits: a pipe is refused, not opened.
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    with os.fdopen(os.open(path, flags if follow else flags | getattr(os, "O_NOFOLLOW", 0)), "rb") as stream:
-        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-            raise OSError(f"{path} is not a regular file")
+    handle = os.open(path, flags if follow else flags | getattr(os, "O_NOFOLLOW", 0))
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(f"{path} is not a regular file")
+    with _Whole(io.FileIO(handle)) as stream:
         yield stream
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longwave.errors import FileError, InputError, LongwaveError, MissingExtraError
-from longwave.reading import check_regular
+from longwave.reading import check_regular, open_regular
 
 #: Pixels of the upright picture: left, top, right, bottom.
 Box: TypeAlias = tuple[float, float, float, float]
@@ -103,7 +103,7 @@ def open_picture(path: str | Path, *, size: int, box: Box | None = None) -> NDAr
     except MemoryError as error:
         raise FileError(f"{path} does not fit into memory") from error
     except Exception as error:  # damaged files raise whatever the decoder stumbles over: there is no common root
-        reason = getattr(error, "strerror", None) or str(error).partition("\n")[0].replace(f" '{path}'", "")
+        reason = getattr(error, "strerror", None) or str(error).partition("\n")[0].partition(" <")[0]
         raise FileError(f"{path} is not a picture that can be read ({reason}); write it again, or remove it") from error
 
 
@@ -121,11 +121,12 @@ def _opened(path: str | Path) -> Iterator[Any]:
     """The picture with its header read, whatever its size; nothing is decoded yet."""
     from PIL import Image
 
-    with _of_any_size():
-        Image.init()  # all plugins; a format that none brings must not be named
-        image = Image.open(path, formats=[name for name in _FORMATS if name in Image.OPEN])
-    with image:
-        yield image
+    with open_regular(path) as file:
+        with _of_any_size():
+            Image.init()  # all plugins; a format that none brings must not be named
+            image = Image.open(file, formats=[name for name in _FORMATS if name in Image.OPEN])
+        with image:
+            yield image
 
 
 @contextmanager
@@ -162,7 +163,7 @@ def _check_density(size: tuple[int, int], length: int, path: str | Path) -> None
 
 def _check_webp(path: str | Path, length: int) -> None:
     """The announced size of a WebP: Pillow's decoder takes its memory when it is made, before anyone can look."""
-    with Path(path).open("rb") as file:
+    with open_regular(path) as file:
         head = file.read(30).ljust(30, b"\0")
     if head[:4] + head[8:12] != b"RIFFWEBP":
         return
