@@ -14,12 +14,12 @@ SOURCE = Path(longwave.__file__).parent
 # but for those of one sub-package.
 LAYERS = [
     ["errors", "threads"],
-    ["compiled", "checks"],
+    ["compiled", "checks", "reading"],
     ["compact"],
     ["basis"],
     ["types"],
     ["vectors", "checkpoint", "progress", "kernels"],
-    ["neighbors", "filters", "copies"],
+    ["neighbors", "filters", "copies", "hdf5"],
     ["ann"],
     ["graph"],
     ["spectrum"],

@@ -18,6 +18,7 @@ from longwave.descriptors import is_picture
 from longwave.errors import FileError, InputError
 from longwave.planning import Advised
 from longwave.ranking import Euclidean
+from longwave.reading import read_npy
 from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Precomputed, RandomWalk, Solver, Spectral
 from longwave.spectrum import Chebyshev, Exact, Lanczos, Method, Simultaneous
 from longwave.storage import is_index
@@ -156,8 +157,8 @@ def numbers_from(text: str) -> Array:
     """A flat list of numbers: .npy, or text with one per line."""
     path = Path(text)
     try:
-        array = np.load(path, allow_pickle=False) if path.suffix == ".npy" else np.loadtxt(path, ndmin=1)
-    except (OSError, ValueError, EOFError) as error:
+        array = read_npy(path) if path.suffix == ".npy" else np.loadtxt(path, ndmin=1)
+    except (OSError, ValueError) as error:
         raise FileError(f"cannot read numbers from {text}: {error}") from error
     return np.ravel(array)
 
@@ -167,8 +168,8 @@ def where_from(text: str) -> Array:
     path, name = split_name(text)
     if path.suffix == ".npy" and path.is_file():
         try:
-            array: Array = np.load(path, allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
+            array: Array = read_npy(path)
+        except (OSError, ValueError) as error:
             raise FileError(f"cannot read {text}: {error}") from error
         if array.dtype == bool:
             return array

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,13 +20,14 @@ from longwave import descriptors
 from longwave.cli import options as o
 from longwave.cli.display import err, progress_bars, readable
 from longwave.cli.results import check_apart, check_picture
-from longwave.cli.truth import Names
+from longwave.cli.truth import Names, read_truth
 from longwave.datasets.files import split_name
 from longwave.datasets.formats import READERS
 from longwave.descriptors.encoders import DEFAULT, parse_scale
 from longwave.descriptors.pictures import Box
 from longwave.errors import DataWarning, FileError, InputError, plural
 from longwave.index import Index
+from longwave.reading import read_json
 from longwave.types import Array, Hits
 
 Boxes = Annotated[
@@ -216,8 +217,9 @@ def description_from(
 def remove_work(folder: Path) -> None:
     """Remove the chunks of a description that is finished."""
     key = folder / "key.json"
-    if key.is_file() and json.loads(key.read_text("utf-8")).get("kind") == "pictures":
-        shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError, ValueError, AttributeError):
+        if read_json(key, follow=False).get("kind") == "pictures":
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def queries_from(
@@ -253,7 +255,7 @@ def judged_queries(text: str, truth: Path | None, index: Index, encoder: str | N
     """Queries of `evaluate`: as for `search`, but a folder gives the pictures and boxes that the truth names."""
     if truth is None or not Path(text).is_dir():
         return queries_from([text], index, encoder=encoder)
-    entries = json.loads(truth.read_text("utf-8"))["queries"]
+    entries = read_truth(truth)["queries"]
     names = Names(descriptors.list_pictures(text))
     pictures, boxes = [], []
     for number, entry in enumerate(entries):
@@ -272,7 +274,8 @@ def _box_from(given: Any, where: str) -> Box | None:
         return None
     if isinstance(given, str):
         return descriptors.parse_box(given)
-    if not isinstance(given, list) or len(given) != 4 or not all(isinstance(v, int | float) for v in given):
+    numbers = isinstance(given, list) and all(isinstance(v, int | float) and abs(v) < 1e9 for v in given)
+    if not numbers or len(given) != 4:
         raise InputError(f"{where} has the box {given!r}; give four numbers [x0, y0, x1, y1] in pixels")
     return float(given[0]), float(given[1]), float(given[2]), float(given[3])
 

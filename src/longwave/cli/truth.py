@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from longwave.cli.options import read_label_file
 from longwave.errors import FileError, InputError
 from longwave.evaluation import Judgement, label_judgements
+from longwave.reading import read_json
 from longwave.types import Array
 
 
@@ -50,27 +50,37 @@ class Names:
         return next(iter(found), None)
 
 
+def read_truth(path: Path) -> dict[str, Any]:
+    """The JSON of a ground truth, with its form checked: lists where lists belong."""
+    try:
+        whole = read_json(path)
+        lists = [whole["queries"], whole.get("images", [])]
+        lists += [part for entry in whole["queries"] for part in (entry["positive"], entry.get("junk", []))]
+        if not all(isinstance(part, list) for part in lists):
+            raise TypeError("something other than a list")
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FileError(
+            f"{path} is not ground truth ({type(error).__name__}: {str(error)[:80]}); expected "
+            '{"queries": [{"positive": [3, 17], "junk": [5]}, ...]}, one entry per query'
+        ) from error
+    return dict(whole)
+
+
 def from_json(path: Path, ids: Array) -> list[Judgement]:
     """A JSON object with a list `queries` of objects with `positive` and, if any, `junk`: ids, or item numbers.
 
     Whole numbers are ids where the index's ids are numbers, and places in the collection where they are strings. Where
     the file has a list `images`, they are places in it, and what the index does not have is left out.
     """
-    try:
-        whole = json.loads(path.read_text("utf-8"))
-        entries = whole["queries"]
-        pairs = [(list(entry["positive"]), list(entry.get("junk", []))) for entry in entries]
-    except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FileError(
-            f"{path} is not ground truth ({type(error).__name__}: {str(error)[:80]}); expected "
-            '{"queries": [{"positive": [3, 17], "junk": [5]}, ...]}, one entry per query'
-        ) from error
+    whole = read_truth(path)
+    pairs = [(entry["positive"], entry.get("junk", [])) for entry in whole["queries"]]
+    images = [str(name) for name in whole.get("images", [])]
     known = set(ids.tolist())
     paths = Names(known) if ids.dtype.kind == "U" else None
-    if whole.get("images") and paths is not None:
-        names = [paths.find(str(name)) for name in whole["images"]]
+    if images and paths is not None:
+        names = [paths.find(name) for name in images]
         wrong = [
             i for pair in pairs for part in pair for i in part if not isinstance(i, int) or not 0 <= i < len(names)
         ]

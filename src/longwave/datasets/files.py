@@ -10,6 +10,7 @@ import numpy as np
 
 from longwave.datasets.formats import CONTAINERS, LABEL_READERS, READERS, Array, Request, check, decoding, describe
 from longwave.errors import FileError
+from longwave.reading import check_regular
 
 __all__ = ["read_vectors", "read_labels", "split_name"]
 
@@ -59,21 +60,13 @@ def split_name(text: str) -> tuple[Path, str | None]:
 
 def _read(request: Request, readers: dict[str, Callable[[Request], Array]]) -> Array:
     path, suffix = request.path, request.path.suffix.lower()
-    try:
-        with path.open("rb") as stream:
-            empty = not stream.read(1)
-    except FileNotFoundError as error:
-        raise FileError(f"no such file: {path}; check the path") from error
-    except IsADirectoryError as error:
-        raise FileError(f"{path} is a directory; give the path of a file in it") from error
-    except OSError as error:
-        raise FileError(f"{path} cannot be opened ({error.strerror}); check its permissions") from error
+    size = check_regular(path)
     if suffix not in readers:
         known = ", ".join(readers)
         raise FileError(f"{path} has the unknown suffix '{suffix}'; convert or rename it to one of {known}")
     if request.name is not None and suffix not in CONTAINERS:
         raise FileError(f"{path}: a {suffix} file holds a single array; leave out the name {request.name!r}")
-    if empty:
+    if not size:
         raise FileError(f"{path} is empty (0 bytes); write or download it again")
     array = readers[suffix](request)
     check(request, describe(array.shape, array.dtype))

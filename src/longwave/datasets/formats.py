@@ -10,27 +10,28 @@ import csv
 import importlib
 import io
 import json
-import math
 import re
-import tokenize
-import zipfile
 import zlib
+from array import array as packed
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from longwave.datasets.mat5 import MatFile
 from longwave.errors import FileError, MissingExtraError
+from longwave.hdf5 import HDF5_SIGNATURE, open_reader
+from longwave.reading import check_growth, mapped_npy, npy_header, open_npz, read_npz
 
 Array = npt.NDArray[Any]
 #: Formats that hold several arrays by name.
 CONTAINERS = frozenset({".npz", ".mat", ".h5", ".hdf5", ".parquet", ".safetensors"})
-HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")  # 007 is not a number but a code
 _LISTED = 12  # arrays named in a message
+_CELLS = 1 << 20  # in a row of a .csv
 _KINDS = {2: "iuf", 1: "iufUS"}  # numpy's letters of the types that vectors and labels can have
 _FORMS = {
     2: ("vectors", "real numbers", "2-D, rows × dimensions"),
@@ -131,42 +132,24 @@ def _choose(request: Request, arrays: dict[str, Entry]) -> str:
     return chosen
 
 
-_NPY_ERRORS = (ValueError, EOFError, OverflowError, SyntaxError, tokenize.TokenError)
-
-
-def _npy_header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    version = np.lib.format.read_magic(stream)
-    one = version == (1, 0)  # 3.0 differs from 2.0 in the names of fields, which are refused anyway
-    header = np.lib.format.read_array_header_1_0 if one else np.lib.format.read_array_header_2_0
-    shape, _, dtype = header(stream)
-    return shape, dtype
-
-
 def _npy(request: Request) -> Array:
     path = request.path
-    with decoding(path, *_NPY_ERRORS):
+    with decoding(path, ValueError):
         with path.open("rb") as stream:
-            shape, dtype = _npy_header(stream)
-            missing = math.prod(shape) * dtype.itemsize - (path.stat().st_size - stream.tell())
-        check(request, describe(shape, dtype))
+            header = npy_header(stream)
+        check(request, describe(header.shape, header.dtype))
+        missing = header.n_bytes - (path.stat().st_size - header.start)
         if missing > 0:
             raise _damaged(path, f"{missing} bytes are missing")
-        array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
-    return array
+        return mapped_npy(path, header)
 
 
 def _npz(request: Request) -> Array:
-    errors = (*_NPY_ERRORS, zipfile.BadZipFile, zlib.error, RuntimeError)
-    with decoding(request.path, *errors), zipfile.ZipFile(request.path) as archive:
-        arrays = {}
-        for member in archive.namelist():
-            if member.endswith(".npy"):
-                with archive.open(member) as stream:
-                    arrays[member.removesuffix(".npy")] = describe(*_npy_header(stream))
-        with archive.open(_choose(request, arrays) + ".npy") as stream:
-            array: Array = np.lib.format.read_array(stream, allow_pickle=False)
-            stream.read()  # to the end, where the checksum is compared
-    return array
+    path = request.path
+    with decoding(path, ValueError):
+        with open_npz(path) as (_, headers):
+            found = {name: describe(header.shape, header.dtype) for name, header in headers.items()}
+        return read_npz(path, _choose(request, found))
 
 
 def _vecs(request: Request) -> Array:
@@ -188,53 +171,38 @@ def _vecs(request: Request) -> Array:
 
 
 def _mat(request: Request) -> Array:
-    """MATLAB: up to v7 through scipy; v7.3 is HDF5 behind a header of 512 bytes.
-
-    Only the array asked for is decoded: scipy's reader can crash on altered (not on truncated) v5 elements.
-    """
+    """MATLAB: v7.3 is HDF5 behind a header of 512 bytes; only the array asked for is decoded."""
     path = request.path
     with decoding(path), path.open("rb") as stream:
         head = stream.read(520)
     if HDF5_SIGNATURE in (head[:8], head[512:]):
         return _hdf5(request, matlab=True)
-    from scipy.io import loadmat, whosmat
-    from scipy.io.matlab import MatReadError
-
-    errors = (MatReadError, zlib.error, ValueError, TypeError, LookupError, ArithmeticError, RuntimeError)
-    with decoding(path, *errors):
+    with decoding(path, ValueError, zlib.error):
+        file = MatFile(path)
         arrays = {
-            name: Entry(shape, "f" if kind in {"double", "single"} or "int" in kind else "V", kind)
-            for name, shape, kind in whosmat(path)
-            if not name.startswith("__")
+            name: Entry(
+                found.shape, "f" if found.kind in {"double", "single"} or "int" in found.kind else "V", found.kind
+            )
+            for name, found in file.variables.items()
         }
-        name = _choose(request, arrays)
-        array: Array = loadmat(path, variable_names=[name])[name]
-    if array.dtype.kind == "c":  # refused by the caller; mat_dtype=True would drop the imaginary part
-        return array
-    return array.astype(arrays[name].type, copy=False)  # MATLAB stores whole doubles as smaller integers
+        array: Array = file.read(_choose(request, arrays))
+    return array
 
 
 def _hdf5(request: Request, matlab: bool = False) -> Array:
-    h5py = need("h5py", request.path)
-    arrays: dict[str, Entry] = {}
-
-    def note(name: str, node: Any) -> None:
-        if not isinstance(node, h5py.Dataset) or (matlab and name.startswith("#")):
-            return
-        entry = describe((node.shape or ())[:: -1 if matlab else 1], node.dtype)
-        kind = bytes(node.attrs.get("MATLAB_class", b"")).decode() if matlab else ""
-        if kind in {"char", "logical"}:  # stored as numbers
-            entry = Entry(entry.shape, "V", kind)
-        elif entry.kind == "O":
-            text = h5py.check_string_dtype(node.dtype) is not None
-            entry = Entry(entry.shape, *(("U", "text") if text else ("V", "references or lists")))
-        arrays[name] = entry
-
-    errors = (RuntimeError, LookupError, ValueError, TypeError)
-    with decoding(request.path, *errors), h5py.File(request.path, "r") as file:
-        file.visititems(note)
-        name = _choose(request, arrays)
-        array: Array = file[name].asstr()[()].astype(str) if arrays[name].kind == "U" else file[name][()]
+    path, arrays = request.path, {}
+    with open_reader(path) as reader:
+        for name, found in reader.listing(path).items():
+            if matlab and name.startswith("#"):
+                continue
+            shape = found.shape[:: -1 if matlab else 1]
+            if matlab and found.matlab in {"char", "logical"}:  # stored as numbers
+                arrays[name] = Entry(shape, "V", found.matlab)
+            elif found.dtype is None:
+                arrays[name] = Entry(shape, *(("U", "text") if found.text else ("V", "references or lists")))
+            else:
+                arrays[name] = describe(shape, found.dtype)
+        (array,) = reader.read(path, [_choose(request, arrays)])
     return array.T if matlab else array
 
 
@@ -255,6 +223,7 @@ def _parquet(request: Request) -> Array:
     with decoding(path, arrow.ArrowException, ValueError, LookupError), parquet.ParquetFile(path) as file:
         rows, schema = file.metadata.num_rows, file.schema_arrow
         arrays = {field.name: _arrow_entry(rows, field.type, arrow.types) for field in schema}
+        check_growth(path, _parquet_bytes(file.metadata))
         names: list[str] = []
         if request.ndim == 2 and request.name is None and not any(_fits(2, e) for e in arrays.values()):
             names = [name for name, entry in arrays.items() if _fits(1, entry) and entry.kind == "f"]
@@ -264,6 +233,13 @@ def _parquet(request: Request) -> Array:
             return np.column_stack([_column(path, name, table.column(name)) for name in names])
         name = _choose(request, arrays)
         return _column(path, name, file.read(columns=[name]).column(name))
+
+
+def _parquet_bytes(metadata: Any) -> int:
+    """What the columns announce: values of eight bytes at most, and what is stored of them."""
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    columns = [group.column(i) for group in groups for i in range(group.num_columns)]
+    return sum(max(0, 8 * column.num_values) + max(0, column.total_uncompressed_size) for column in columns)
 
 
 def _column(path: Path, name: str, column: Any) -> Array:
@@ -277,7 +253,7 @@ def _column(path: Path, name: str, column: Any) -> Array:
         raise FileError(f"{path}: column {name} has missing values; fill them or drop their rows")
     array: Array = values.to_numpy()
     if not types.is_nested(column.type):
-        return array.astype(str) if array.dtype.kind == "O" else array
+        return _texts(path, array) if array.dtype.kind == "O" else array
     lengths = compute.list_value_length(column).to_numpy()
     other = np.flatnonzero(lengths != lengths[0])
     if other.size:
@@ -312,10 +288,21 @@ def _text(path: Path) -> str:
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     """The rows of a .csv with their line numbers."""
+    open_cells = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal open_cells
+        for line in io.StringIO(_text(path).rstrip("\n")):
+            open_cells += line.count(",")
+            if open_cells > _CELLS:
+                raise FileError(f"{path} has a row of more than {_CELLS:,} cells; write one vector on each line")
+            yield line
+
     with decoding(path, csv.Error):
-        reader = csv.reader(io.StringIO(_text(path).rstrip("\n")))
+        reader = csv.reader(lines())
         for row in reader:
             yield reader.line_num, row
+            open_cells = 0
 
 
 def _is_number(cell: str) -> bool:
@@ -327,26 +314,26 @@ def _is_number(cell: str) -> bool:
 
 
 def _csv(request: Request) -> Array:
-    rows: list[Array] = []
+    numbers, width = packed("d"), 0
     for index, (line, cells) in enumerate(_csv_rows(request.path)):
         if index == 0 and len(cells) > 2 and cells == [str(i) for i in range(len(cells))]:
             continue  # 0,1,2,...: the column numbers that pandas writes
         try:
-            row = np.array([float(cell) for cell in cells])
+            row = [float(cell) for cell in cells]
         except ValueError as error:
             words = [cell for cell in cells if not _is_number(cell)]
             if index == 0 and words == cells:
                 continue  # the header
             wrong = f"{words[0][:40]!r} is not a number"
             raise FileError(f"{request.path}, line {line}: {wrong}; write numbers separated by commas") from error
-        if rows and cells and len(row) != len(rows[0]):
-            wrong = f"{len(row)} numbers where the first row has {len(rows[0])}"
+        if numbers and row and len(row) != width:
+            wrong = f"{len(row)} numbers where the first row has {width}"
             raise FileError(f"{request.path}, line {line}: {wrong}; make all rows of one length")
-        if cells:  # not an empty line
-            rows.append(row)
-    if not rows:
+        width = len(row) or width  # 0: an empty line
+        numbers.extend(row)
+    if not numbers:
         raise FileError(f"{request.path} is empty: it has no row of numbers; write one vector on each line")
-    return np.stack(rows)
+    return np.array(numbers).reshape(-1, width)
 
 
 def _label_lines(request: Request) -> Array:
@@ -363,6 +350,12 @@ def _label_lines(request: Request) -> Array:
     with suppress(OverflowError):  # longer ones stay text
         if all(_INTEGER.fullmatch(label) for label in labels):
             return np.array([int(label) for label in labels], dtype=np.int64)
+    return _texts(path, labels)
+
+
+def _texts(path: Path, labels: Any) -> Array:
+    """As numpy keeps them: every one takes the room of the longest."""
+    check_growth(path, 4 * len(labels) * max(len(str(label)) for label in labels))
     return np.array(labels, dtype=str)
 
 
@@ -372,6 +365,8 @@ def _json(request: Request) -> Array:
     kinds = {type(label) for label in labels} if isinstance(labels, list) else set()
     if labels != [] and kinds not in ({int}, {float}, {str}):
         raise FileError(f"{request.path} must hold a flat list of integers or of strings, and nothing else")
+    if kinds == {str}:
+        return _texts(request.path, labels)
     try:
         return np.array(labels, dtype=np.int64 if kinds == {int} else None)
     except OverflowError as error:

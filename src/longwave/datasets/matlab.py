@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from longwave.datasets.formats import HDF5_SIGNATURE, decoding, need
+from longwave.datasets.formats import decoding
+from longwave.datasets.mat5 import MatFile
 from longwave.datasets.truth import GroundTruth, made
 from longwave.errors import FileError
 from longwave.evaluation import Judgement
+from longwave.hdf5 import HDF5_SIGNATURE, open_reader
+from longwave.reading import check_regular
 from longwave.types import Array
 
 
@@ -35,15 +38,17 @@ def read_mat_truth(path: str | PathLike[str]) -> GroundTruth[Judgement]:
     """
     place = Path(path)
     content = read_mat(place)
-    entries = _variable(content, ("gnd",), place)
-    images = [_text(name) for name in _variable(content, ("imlist", "feature_name"), place)]
-    queries = [_query_name(row) for row in _variable(content, ("qimlist", "query_list"), place)]
+    found = _variable(content, ("gnd",), place)
+    entries = [found] if isinstance(found, dict) else found
+    images = _names(_variable(content, ("imlist", "feature_name"), place), place)
+    queries = _names(_variable(content, ("qimlist", "query_list"), place), place)
     try:
         judgements = [Judgement(_rows(entry["ok"]), _rows(entry.get("junk", []))) for entry in entries]
-        boxes = tuple(tuple(np.ravel(entry["bbx"]).astype(float).tolist()) for entry in entries if "bbx" in entry)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        found = ", ".join(entries[0]) if len(entries) and isinstance(entries[0], dict) else type(entries).__name__
-        raise FileError(f"{path}: gnd must have the fields ok, junk and bbx; it has {found}") from error
+        boxes = tuple(tuple(map(float, np.ravel(entry["bbx"]))) for entry in entries if "bbx" in entry)
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        first = entries[0] if isinstance(entries, list) and entries else entries
+        fields = ", ".join(first) if isinstance(first, dict) else type(first).__name__
+        raise FileError(f"{path}: gnd must have the fields ok, junk and bbx; it has {fields}") from error
     return made(str(path), images, queries, judgements, boxes if len(boxes) == len(judgements) else None)
 
 
@@ -65,52 +70,16 @@ def read_mat(path: Path, *, only: str | None = None) -> dict[str, Any]:
 
     only: the variable to decode, where it is there; the names of the others are still listed, with None.
     """
+    check_regular(path)
     with decoding(path), path.open("rb") as stream:
         head = stream.read(520)
     if HDF5_SIGNATURE in (head[:8], head[512:]):
-        h5py = need("h5py", path)
-        with decoding(path, RuntimeError, LookupError, ValueError, TypeError), h5py.File(path, "r") as file:
-            names = [name for name in file if not name.startswith("#")]
-            wanted = [only] if only in names else names
-            return {name: _hdf5(file[name], file) if name in wanted else None for name in names}
-    from scipy.io import loadmat, whosmat
-    from scipy.io.matlab import MatReadError
-
-    errors = (MatReadError, zlib.error, ValueError, TypeError, LookupError, ArithmeticError, RuntimeError)
-    with decoding(path, *errors):
-        names = [name for name, *_ in whosmat(path) if not name.startswith("__")]
-        wanted = [only] if only in names else names
-        found = loadmat(path, variable_names=wanted, struct_as_record=True)
-        return {name: _plain(found[name]) if name in wanted else None for name in names}
-
-
-def _plain(value: Any) -> Any:
-    """A variable as scipy reads it, without its wrappings."""
-    if isinstance(value, np.ndarray) and value.dtype.names:
-        entries = [{name: _plain(record[name]) for name in value.dtype.names} for record in value.ravel()]
-        return entries[0] if len(entries) == 1 else entries
-    if isinstance(value, np.ndarray) and value.dtype == object:
-        rows = [[_plain(cell) for cell in row] for row in np.atleast_2d(value)]
-        return [cell for row in rows for cell in row] if 1 in value.shape else rows
-    if isinstance(value, np.ndarray) and value.dtype.kind == "U":
-        return str(value.ravel()[0]) if value.size else ""
-    return value
-
-
-def _hdf5(node: Any, file: Any) -> Any:
-    """A variable of v7.3: groups are structs, references cells; arrays are stored by columns."""
-    if not hasattr(node, "dtype"):
-        fields = {name: _hdf5(node[name], file) for name in node}
-        # A struct array keeps a reference for each entry in every field; only true cells say that they are.
-        many = all(node[name].dtype == object and "MATLAB_class" not in node[name].attrs for name in node)
-        return [dict(zip(fields, row, strict=True)) for row in zip(*fields.values(), strict=True)] if many else fields
-    if node.dtype == object:
-        return [_hdf5(file[reference], file) for reference in node[()].ravel(order="F")]
-    if node.attrs.get("MATLAB_empty", 0):
-        return np.zeros((0, 0))
-    if bytes(node.attrs.get("MATLAB_class", b"")) == b"char":
-        return "".join(map(chr, node[()].ravel(order="F")))
-    return node[()].T
+        with open_reader(path) as reader:
+            return reader.matlab(path, only)
+    with decoding(path, ValueError, zlib.error):
+        content = MatFile(path)
+        wanted = [only] if only in content.variables else [*content.variables]
+        return {name: content.read(name) if name in wanted else None for name in content.variables}
 
 
 def _variable(content: dict[str, Any], names: tuple[str, ...], path: Path) -> Any:
@@ -128,12 +97,13 @@ def _rows(numbers: Any) -> list[int]:
     return [int(i) - 1 for i in np.ravel(numbers)]
 
 
-def _text(name: Any) -> str:
-    return name if isinstance(name, str) else str(np.ravel(name)[0])
-
-
-def _query_name(row: Any) -> str:
-    return _text(row[0] if isinstance(row, list) else row)
+def _names(rows: Any, path: Path) -> list[str]:
+    """Text of every cell, or of the first in its row."""
+    try:
+        first = [row[0] if isinstance(row, list) else row for row in rows]
+        return [name if isinstance(name, str) else str(np.ravel(name)[0]) for name in first]
+    except (LookupError, TypeError, ValueError) as error:
+        raise FileError(f"{path}: images and queries must be cells with a name each") from error
 
 
 def _stack(cells: Any, path: Path) -> tuple[Array, NDArray[np.int64]]:
@@ -144,4 +114,5 @@ def _stack(cells: Any, path: Path) -> tuple[Array, NDArray[np.int64]]:
     if len(sizes) != 1:
         raise FileError(f"{path}: the vectors have {sorted(sizes)} dimensions; they must all have as many")
     item_of = np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts])
-    return np.concatenate([part.T for part in parts if part.shape[1]]).astype(np.float32), item_of
+    with np.errstate(over="ignore"):  # what is not finite is refused where it is used
+        return np.concatenate([part.T for part in parts if part.shape[1]]).astype(np.float32), item_of

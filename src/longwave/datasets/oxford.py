@@ -9,6 +9,7 @@ from pathlib import Path
 from longwave.datasets.truth import GroundTruth, made, numbers
 from longwave.errors import FileError, InputError
 from longwave.evaluation import Judgement
+from longwave.reading import open_regular
 
 _PREFIX = "oxc1_"  # before the query images of Oxford, and nowhere else
 
@@ -26,7 +27,7 @@ def read_oxford_text(folder: str | PathLike[str], images: Sequence[str]) -> Grou
     judgements, boxes = [], []
     for file in files:
         stem = file.name.removesuffix("_query.txt")
-        image, *corners = _lines(file)[0].split()
+        image, *corners = next(iter(_lines(file)), "").split() or [""]
         _row(image.removeprefix(_PREFIX), rows, file)
         try:
             left, top, right, bottom = (float(corner) for corner in corners)
@@ -49,7 +50,8 @@ def landmark(query: str) -> str:
 
 def _lines(path: Path) -> list[str]:
     try:
-        return [line for line in path.read_text("utf-8").splitlines() if line.strip()]
+        with open_regular(path) as stream:
+            return [line for line in stream.read().decode("utf-8").splitlines() if line.strip()]
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"cannot read {path}: {error}; the four files of every query must be there") from error
 

@@ -20,7 +20,8 @@ def read_revisited(path: str | PathLike[str]) -> GroundTruth[Graded]:
         images, queries, entries = content["imlist"], content["qimlist"], content["gnd"]
         graded = [Graded(*([int(i) for i in entry[name]] for name in ("easy", "hard", "junk"))) for entry in entries]
         boxes = tuple(tuple(float(side) for side in entry["bbx"]) for entry in entries)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+        images, queries = tuple(images), tuple(queries)
+    except (LookupError, TypeError, ValueError, OverflowError) as error:
         raise FileError(
             f"{path} is not ground truth of the revisited sets ({type(error).__name__}: {str(error)[:60]}): expected "
             f"imlist, qimlist and gnd with easy, hard, junk and bbx, found {_keys(content)}"
@@ -34,4 +35,4 @@ def read_revisitop_features(path: str | PathLike[str]) -> tuple[Array, Array]:
 
 
 def _keys(content: Any) -> str:
-    return ", ".join(map(str, content)) if isinstance(content, dict) else type(content).__name__
+    return ", ".join(map(str, content))[:200] if isinstance(content, dict) else type(content).__name__

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from longwave.datasets.benchmark import Benchmark
+from longwave.datasets.files import read_labels, read_vectors
 from longwave.datasets.oxford import landmark
 from longwave.datasets.sets import digits, held_out
 from longwave.errors import FileError, InputError
 from longwave.evaluation import Judgement, label_judgements
+from longwave.reading import read_json
 from longwave.types import Array
 
 #: Names the data folder where no argument does.
@@ -74,8 +75,8 @@ def oxford_regions(folder: str | Path | None = None) -> Benchmark:
         _load(place / "regions.npy"),
         _load(place / "region_queries.npy"),
         judgements,
-        groups=np.load(place / "region_image.npy").astype(np.int64),
-        query_groups=np.load(place / "region_query.npy").astype(np.int64),
+        groups=read_labels(place / "region_image.npy"),
+        query_groups=read_labels(place / "region_query.npy"),
         classes=landmarks,
     )
 
@@ -97,7 +98,7 @@ def labelled(name: str, folder: str | Path | None = None) -> Benchmark:
         vectors, labels = data.vectors, data.labels
     elif name in LABELLED:
         place = data_folder(folder) / name
-        vectors, labels = _load(place / "vectors.npy"), np.load(place / "labels.npy")
+        vectors, labels = _load(place / "vectors.npy"), read_labels(place / "labels.npy")
         vectors = vectors - vectors.mean(axis=0)
     else:
         raise InputError(f"the set must be digits or one of {', '.join(LABELLED)}, got {name!r}")
@@ -115,16 +116,13 @@ def text(name: str, folder: str | Path | None = None) -> Benchmark:
 
 
 def _load(path: Path) -> Array:
-    try:
-        return np.asarray(np.load(path, allow_pickle=False), dtype=np.float32)
-    except (OSError, ValueError) as error:
-        raise FileError(f"cannot read {path}: {error}") from error
+    return np.array(read_vectors(path), dtype=np.float32)
 
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        return dict(json.loads(path.read_text("utf-8")))
-    except (OSError, ValueError) as error:
+        return dict(read_json(path))
+    except (OSError, ValueError, TypeError) as error:
         raise FileError(f"cannot read {path}: {error}") from error
 
 

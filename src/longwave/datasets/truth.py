@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from longwave.datasets.benchmark import check_known
 from longwave.errors import InputError
@@ -44,7 +44,11 @@ def made(
     boxes: Sequence[tuple[float, ...]] | None = None,
 ) -> GroundTruth[Judged]:
     """Check and freeze: no image twice, as many judgements as queries, nothing unknown named."""
-    truth = GroundTruth(tuple(images), tuple(queries), tuple(judgements), boxes)
+    names: tuple[tuple[Any, ...], ...] = tuple(images), tuple(queries)
+    other = [name for part in names for name in part if not isinstance(name, str)]
+    if other:
+        raise InputError(f"{where}: images and queries must be named by text, got {str(other[0])[:40]!r}")
+    truth = GroundTruth(names[0], names[1], tuple(judgements), boxes)
     numbers(truth.images, where)
     if len(truth.queries) != len(truth.judgements):
         raise InputError(f"{where}: {len(truth.queries)} queries but judgements for {len(truth.judgements)}")

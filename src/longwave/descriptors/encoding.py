@@ -110,7 +110,7 @@ def encode(
 
 def _is_open(checkpoint: Checkpoint, name: str, paths: Sequence[Path], recipe: Recipe) -> bool:
     """Whether a chunk is to be encoded: it is not there, or a picture that failed can be read now."""
-    saved = checkpoint.load(name, ["reasons"])
+    saved = checkpoint.load(name)  # all of it: what is damaged is encoded again
     if saved is None:
         return True
     failed = [path for path, reason in zip(paths, saved["reasons"], strict=True) if reason]

@@ -13,10 +13,12 @@ from longwave.descriptors.describe import Description
 from longwave.descriptors.recipe import Recipe
 from longwave.descriptors.whitening import Whitening
 from longwave.errors import FileError, InputError, MissingExtraError, reason
+from longwave.hdf5 import open_reader
 from longwave.types import Array
 
 # The attribute that makes an HDF5 file one of ours, and the name under which an index keeps the same facts.
 _MARK, _FACTS = "longwave", "pictures"
+_ARRAYS = ("vectors", "item_of", "paths", "whitening_mean", "whitening_projection")
 
 
 def write_description(description: Description, path: str | Path) -> None:
@@ -42,30 +44,46 @@ def write_description(description: Description, path: str | Path) -> None:
 
 def read_description(path: str | Path) -> Description | None:
     """The description in a file, or None where it is not one that `write_description` has written."""
-    if Path(path).suffix.lower() not in (".h5", ".hdf5") or not Path(path).is_file():
+    file = Path(path)
+    if file.suffix.lower() not in (".h5", ".hdf5") or not file.is_file():
         return None
-    h5py = _h5py()
+    with open_reader(file, extra="images") as reader:
+        mark = reader.attribute(file, _MARK)
+        if mark is None:
+            return None
+        names = [name for name in reader.listing(file) if name in _ARRAYS]
+        arrays = dict(zip(names, reader.read(file, names, errors="surrogateescape"), strict=True))
     try:
-        with h5py.File(path, "r") as file:
-            if _MARK not in file.attrs:
-                return None
-            facts = json.loads(file.attrs[_MARK])
-            arrays = {name: file[name][()] for name in file if name.startswith("whitening")}
-            if arrays:
-                arrays["whitening_projection"] = arrays["whitening_projection"].reshape(
-                    len(arrays["whitening_mean"]), -1
-                )
-            return Description(
-                file["vectors"][()],
-                file["item_of"][()] if "item_of" in file else None,
-                tuple(name.decode("utf-8", "surrogateescape") for name in file["paths"][()]),
-                facts["folder"],
-                Recipe.from_facts(facts["recipe"]),
-                whitening_from(arrays),
-                tuple((name, reason) for name, reason in facts["skipped"]),
-            )
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return _described(json.loads(mark), arrays)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise FileError(f"{path} is damaged ({error}); describe the pictures again") from error
+
+
+def _described(facts: dict[str, Any], arrays: dict[str, Array]) -> Description:
+    """Checked, as what is made of it is; ValueError where something does not fit."""
+    vectors, item_of, paths = arrays["vectors"], arrays.get("item_of"), arrays["paths"]
+    if vectors.ndim != 2 or vectors.dtype != np.float32 or not vectors.size or not np.isfinite(vectors).all():
+        raise ValueError(f"vectors are {vectors.shape} {vectors.dtype}, not finite rows of float32")
+    if paths.ndim != 1 or paths.dtype.kind != "U" or not len(paths):
+        raise ValueError(f"paths are {paths.shape} {paths.dtype}, not names")
+    if item_of is None and len(paths) != len(vectors):
+        raise ValueError(f"there are {len(paths)} paths for {len(vectors)} vectors")
+    if item_of is not None:
+        if item_of.shape != vectors.shape[:1] or item_of.dtype != np.int64:
+            raise ValueError(f"item_of is {item_of.shape} {item_of.dtype}, not a whole number for each vector")
+        if item_of.min() < 0 or item_of.max() >= len(paths):
+            raise ValueError(f"item_of has numbers outside of 0 … {len(paths) - 1}")
+    known = {name: array for name, array in arrays.items() if name.startswith("whitening")}
+    if known:
+        mean = known["whitening_mean"]
+        known["whitening_projection"] = known["whitening_projection"].reshape(len(mean), vectors.shape[1])
+        if any(array.dtype != np.float32 for array in known.values()) or mean.ndim != 1:
+            raise ValueError("the whitening is not of float32")
+    recipe = Recipe.from_facts(facts["recipe"])
+    folder, skipped = facts["folder"], tuple((name, reason) for name, reason in facts["skipped"])
+    if not all(isinstance(text, str) for text in (folder, *(text for pair in skipped for text in pair))):
+        raise ValueError("the folder and the pictures left out are not text")
+    return Description(vectors, item_of, tuple(paths.tolist()), folder, recipe, whitening_from(known), skipped)
 
 
 def index_facts(description: Description) -> tuple[dict[str, Any], dict[str, Array]]:

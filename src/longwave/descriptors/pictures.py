@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longwave.errors import FileError, InputError, LongwaveError, MissingExtraError
+from longwave.reading import check_regular, open_regular
 
 #: Pixels of the upright picture: left, top, right, bottom.
 Box: TypeAlias = tuple[float, float, float, float]
@@ -22,16 +23,23 @@ _ASKED_FOR = {".avif", ".heic", ".heif", ".jxl"}
 SUFFIXES = frozenset(
     {".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".bmp", ".gif", ".jp2", ".ppm", ".pgm"} | _ASKED_FOR
 )
+# What is opened, by Pillow's names: of all that it knows, one starts another program (EPS), and some are seldom tested.
+# HEIF and JXL come with plugins.
+_FORMATS = ("JPEG", "MPO", "PNG", "WEBP", "TIFF", "BMP", "GIF", "JPEG2000", "PPM", "AVIF", "HEIF", "JXL")
 # Pixels that are decoded: 2^28 take 1 GB as Pillow holds them, 2 GB where some are transparent. A JPEG is decoded at an
 # eighth where that is enough.
 MAX_PIXELS = 1 << 28
+# Formats whose decoders hold several copies, or wider numbers, beside what Pillow holds.
+_COPIES = {"WEBP": 4, "AVIF": 4, "JPEG2000": 4, "HEIF": 4, "JXL": 4}
+# Pixels that any file may announce, and that each of its bytes may stand for: a JPEG of one colour has 90.
+_ALWAYS_PIXELS, _PIXELS_A_BYTE = 1 << 22, 4096
 # Formats that decode at a part of their size.
 _DRAFTED = ("JPEG", "MPO")
 # Below this there is nothing to see; encoders of stride 32 need the other.
 _LEAST_SIDE, _LEAST_ENCODED = 8, 32
 # A box is encoded at the scale of the whole picture, but not so small that nothing is left of it.
 _LEAST_BOX = 128
-_ORIENTATION = 0x0112
+_ORIENTATION, _TILE_WIDTH, _TILE_HEIGHT = 0x0112, 322, 323
 _OPENING = Lock()
 
 
@@ -66,10 +74,16 @@ def open_picture(path: str | Path, *, size: int, box: Box | None = None) -> NDAr
         from PIL import Image
     except ImportError as error:
         raise MissingExtraError("opening pictures", "images") from error
+    length = check_regular(path)
     try:
+        _check_webp(path, length)
         with _opened(path) as image:
-            if image.format not in _DRAFTED:
-                _check_pixels(image.size, path)  # before the orientation is asked for: PNG decodes for that
+            if image.format not in _DRAFTED or "progressive" in image.info:  # progressive: all of it is held
+                _check_pixels(
+                    image.size, path, image.format
+                )  # before the orientation is asked for: PNG decodes for that
+            _check_pixels(_tile(image), path)
+            _check_density(image.size, length, path)
             turned = _orientation(image)
             upright = image.size[::-1] if turned in (5, 6, 7, 8) else image.size
             part = _checked_box(box, upright, path)
@@ -86,12 +100,10 @@ def open_picture(path: str | Path, *, size: int, box: Box | None = None) -> NDAr
             return np.array(_flat(small if way is None else small.transpose(Image.Transpose[way])))
     except LongwaveError:
         raise
-    except FileNotFoundError as error:
-        raise FileError(f"no such file: {path}; check the path") from error
     except MemoryError as error:
         raise FileError(f"{path} does not fit into memory") from error
     except Exception as error:  # damaged files raise whatever the decoder stumbles over: there is no common root
-        reason = getattr(error, "strerror", None) or str(error).partition("\n")[0].replace(f" '{path}'", "")
+        reason = getattr(error, "strerror", None) or str(error).partition("\n")[0].partition(" <")[0]
         raise FileError(f"{path} is not a picture that can be read ({reason}); write it again, or remove it") from error
 
 
@@ -109,10 +121,12 @@ def _opened(path: str | Path) -> Iterator[Any]:
     """The picture with its header read, whatever its size; nothing is decoded yet."""
     from PIL import Image
 
-    with _of_any_size():
-        image = Image.open(path)
-    with image:
-        yield image
+    with open_regular(path) as file:
+        with _of_any_size():
+            Image.init()  # all plugins; a format that none brings must not be named
+            image = Image.open(file, formats=[name for name in _FORMATS if name in Image.OPEN])
+        with image:
+            yield image
 
 
 @contextmanager
@@ -129,12 +143,45 @@ def _of_any_size() -> Iterator[None]:
             Image.MAX_IMAGE_PIXELS = allowed
 
 
-def _check_pixels(size: tuple[int, int], path: str | Path) -> None:
-    if size[0] * size[1] > MAX_PIXELS:
+def _check_pixels(size: tuple[int, int], path: str | Path, form: str | None = None) -> None:
+    most = MAX_PIXELS // _COPIES.get(form or "", 1)
+    if size[0] * size[1] > most:
         raise FileError(
-            f"{path} has {size[0] * size[1] / 1e6:,.0f} megapixels; at most {MAX_PIXELS / 1e6:,.0f} are decoded: "
-            "make it smaller, or write it as JPEG"
+            f"{path} has {size[0] * size[1] / 1e6:,.0f} megapixels; at most {most / 1e6:,.0f} are decoded"
+            f"{f' of {form}' if form in _COPIES else ''}: make it smaller, or write it as JPEG"
         )
+
+
+def _check_density(size: tuple[int, int], length: int, path: str | Path) -> None:
+    """Raise where a file of few bytes announces many pixels: these take memory, and there is no picture in them."""
+    if size[0] * size[1] > max(_ALWAYS_PIXELS, _PIXELS_A_BYTE * length):
+        raise FileError(
+            f"{path} announces {size[0]:,} × {size[1]:,} pixels in {length:,} bytes, more than {_PIXELS_A_BYTE:,} for "
+            "each; it is damaged or of a single colour: write it again, or remove it"
+        )
+
+
+def _check_webp(path: str | Path, length: int) -> None:
+    """The announced size of a WebP: Pillow's decoder takes its memory when it is made, before anyone can look."""
+    with open_regular(path) as file:
+        head = file.read(30).ljust(30, b"\0")
+    if head[:4] + head[8:12] != b"RIFFWEBP":
+        return
+    kind, numbers = head[12:16], int.from_bytes(head[21:25], "little")
+    if kind == b"VP8X":
+        size = tuple(1 + int.from_bytes(head[at : at + 3], "little") for at in (24, 27))
+    elif kind == b"VP8L":
+        size = 1 + (numbers & 0x3FFF), 1 + (numbers >> 14 & 0x3FFF)
+    else:
+        size = tuple(int.from_bytes(head[at : at + 2], "little") & 0x3FFF for at in (26, 28))
+    _check_density((size[0], size[1]), length, path)
+    _check_pixels((size[0], size[1]), path, "WEBP")
+
+
+def _tile(image: Any) -> tuple[int, int]:
+    """Width and height of the tiles of a TIFF, which are decoded as a whole however large the picture is."""
+    tags = getattr(image, "tag_v2", {}) if image.format == "TIFF" else {}
+    return int(tags.get(_TILE_WIDTH, 0)), int(tags.get(_TILE_HEIGHT, 0))
 
 
 def _orientation(image: Any) -> int:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from longwave.checks import check_counts
 from longwave.errors import DataWarning, FileError, InputError, writing
+from longwave.reading import check_regular, read_npz
 from longwave.types import Array
 from longwave.vectors import check_vectors, row_blocks
 
@@ -117,12 +117,13 @@ def learn_supervised(
 
 def read_whitening(path: str | Path) -> Whitening:
     """From an .npz with `mean` (D,) and `projection` (D, d)."""
+    check_regular(path)
     try:
-        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            mean, projection = (np.asarray(arrays[name], dtype=np.float32) for name in ("mean", "projection"))
-    except FileNotFoundError as error:
-        raise FileError(f"no such file: {path}; check the path") from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, BadZipFile) as error:
+        with np.errstate(over="ignore"):  # what is not finite is refused below
+            mean, projection = (read_npz(Path(path), name).astype(np.float32) for name in ("mean", "projection"))
+    except FileError:
+        raise
+    except (OSError, ValueError, TypeError) as error:
         raise FileError(
             f"{path} is not a whitening; expected an .npz with arrays mean (D,) and projection (D, d)"
         ) from error

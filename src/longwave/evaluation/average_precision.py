@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +25,8 @@ class Judgement:
         seen: set[Any] = set()
         for name, ids in (("positive", self.positive), ("junk", self.junk)):
             if len(seen) + len(ids) > len(together := seen.union(ids)):
-                twice = next(i for i in ids if i in seen or sum(j == i for j in ids) > 1)
+                counts = Counter(ids)
+                twice = next(i for i in ids if i in seen or counts[i] > 1)
                 raise InputError(f"item {twice!r} is judged more than once ({name}); name every item once")
             seen = together
 
