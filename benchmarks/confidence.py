@@ -2,9 +2,10 @@
 
     python -m benchmarks.confidence        writes results/confidence.json and docs/reliability.png
 
-Features of every query of every collection, whether its AP is at least that of Euclidean search (to a tenth of a point),
-a logistic curve through them, every collection counting alike; and, for every collection, a curve that the others were
-fitted with, which is what the picture shows. The constants of `longwave.confidence` are those of the curve through all.
+Features of every query of every collection, whether its AP is at least that of Euclidean search (to a tenth of a
+point), a logistic curve through them, every collection counting alike; and, for every collection, a curve that the
+others were fitted with, which is what the picture shows. The constants of `longwave.confidence` are those of the curve
+through all.
 """
 
 import warnings

@@ -5,17 +5,18 @@ import pytest
 
 import longwave as lw
 from longwave.errors import CorruptIndexError, InputError
+from settings import paper_index
 
 
 @pytest.fixture(scope="module")
 def exact(digits_split):
-    return lw.Index.build(digits_split[0], k=20, spectrum=lw.Chebyshev(60))
+    return paper_index(digits_split[0], k=20, spectrum=lw.Chebyshev(60))
 
 
 @pytest.fixture(scope="module")
 def regional(digits_split):
     groups = np.random.default_rng(0).permutation(np.repeat(np.arange(500), 3))
-    return lw.Index.build(digits_split[0][:1500], k=20, groups=groups, spectrum=lw.Chebyshev(60))
+    return paper_index(digits_split[0][:1500], k=20, groups=groups, spectrum=lw.Chebyshev(60))
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +67,7 @@ def test_regions_and_blends(regional, queries, options):
 def test_small_components_and_isolated_vertices(hard_vectors):
     """Everything that breaks graphs: candidates must hold what lies outside of the giant component."""
     most = np.r_[0:60, 95 : len(hard_vectors) - 1]  # one cluster holds more than half
-    index = lw.Index.build(hard_vectors[most], k=8, spectrum=lw.Exact(20))
+    index = paper_index(hard_vectors[most], k=8, spectrum=lw.Exact(20))
     assert index.spectrum.eigenvectors.n_dense > 0
     assert index.spectrum.eigenvectors.sparse.shape[1] > 0
     quick = index.accelerate(first=None, second="HNSW8", overlap=0.5)
@@ -86,8 +87,7 @@ def test_where_batches_and_other_solvers_stay_exact(exact, queries):
 
 
 def test_saved_and_loaded(tmp_path, exact, queries):
-    with pytest.warns(lw.LongwaveWarning):
-        quick = exact.accelerate(first="PQ16", second="HNSW16")
+    quick = exact.accelerate(first="PQ16", second="HNSW16")
     quick.save(tmp_path / "i")
     again = lw.Index.load(tmp_path / "i")
     assert again.settings == quick.settings
@@ -104,8 +104,9 @@ def test_recall_is_measured_and_effort_chosen(exact):
     low, high = (exact.accelerate(first="HNSW4", second=None, recall=recall) for recall in (0.5, 0.98))
     assert low.settings.first.recall >= 0.5
     assert high.settings.first.effort >= low.settings.first.effort
-    with pytest.warns(lw.LongwaveWarning, match="not the 0.995 asked for"):
-        assert 0 < exact.accelerate(first="PQ4", second=None).settings.first.recall < 0.98
+    assert 0 < exact.accelerate(first="PQ4", second=None).settings.first.recall < 0.98  # nothing asked, no warning
+    with pytest.warns(lw.LongwaveWarning, match="not the 0.99 asked for"):
+        exact.accelerate(first="PQ4", second=None, recall=0.99)
     for kind, reason in (("PQ7", "divides the dimensions"), ("IVF5000,Flat", "training points|clusters")):
         with pytest.raises(InputError, match=reason):
             exact.accelerate(first=kind, second=None)
@@ -118,16 +119,16 @@ def test_recall_is_measured_and_effort_chosen(exact):
 
 
 def test_a_basis_without_a_dense_part_keeps_its_exact_second_search(digits_split, queries):
-    sparse = lw.Index.build(digits_split[0], k=20, spectrum=lw.Chebyshev(60), sparsity=0.5)
+    sparse = paper_index(digits_split[0], k=20, spectrum=lw.Chebyshev(60), sparsity=0.5)
     with pytest.warns(lw.LongwaveWarning, match="stays exact"):
         quick = sparse.accelerate(first=None)
     np.testing.assert_array_equal(quick.search(queries[0]).ids, sparse.search(queries[0]).ids)
 
 
 def test_added_items_are_found(exact, queries):
-    """A search over the old rows knows nothing of new items: the second search is exact again."""
+    """A search over the old rows knows nothing of new items: all of these are candidates."""
     grown = exact.accelerate().extend(queries[:5])
-    assert grown.second is None
+    assert grown.second is not None
     assert len(grown) == len(exact) + 5
     assert set(range(len(exact), len(exact) + 5)) & set(grown.search(queries[0], 100).ids[0].tolist())
 
@@ -218,7 +219,7 @@ def test_two_large_components_are_searched_apart(digits_split):
     """Two copies of a collection that share nothing: each is a part of its own, and a query reads only its own."""
     vectors = digits_split[0][:1200]
     zeros = np.zeros_like(vectors)
-    index = lw.Index.build(np.vstack([np.hstack([vectors, zeros]), np.hstack([zeros, vectors])]), k=15)
+    index = paper_index(np.vstack([np.hstack([vectors, zeros]), np.hstack([zeros, vectors])]), k=15)
     assert len(index.spectrum.eigenvectors.parts) == 2
     quick = index.accelerate(first=None, second="IVF,SQfp16")
     for half in (0, 1):
@@ -235,13 +236,13 @@ def test_signed_examples_and_the_blind_are_ranked_like_the_whole(digits_split):
     """Items of components that y does not touch score 0, more than what is pushed below: candidates are not enough."""
     vectors = digits_split[0][:1200]
     zeros = np.zeros_like(vectors)
-    index = lw.Index.build(np.vstack([np.hstack([vectors, zeros]), np.hstack([zeros, vectors])]), k=15)
+    index = paper_index(np.vstack([np.hstack([vectors, zeros]), np.hstack([zeros, vectors])]), k=15)
     quick = index.accelerate(first=None)
     against = np.hstack([digits_split[2][:1], np.zeros((1, 64))])
     a, b = (i.search(against, 20, weights=[-1.0]) for i in (quick, index))
     assert np.array_equal(a.ids, b.ids)
     nothing = np.full((1, 128), -1.0)
-    for blend in (0, 0.5, "auto"):
+    for blend in (0, 0.5, "anchor"):
         with pytest.warns(lw.LongwaveWarning, match="no positive similarity"):
             found = quick.search(nothing, 5, blend=blend)
         assert found.ids.shape == (1, 5)
@@ -258,7 +259,7 @@ def test_blend_finds_what_the_basis_does_not_know(exact, queries):
 
 
 def test_extended_and_compressed_indexes_are_accelerated_and_saved(digits_split, queries, tmp_path):
-    index = lw.Index.build(digits_split[0][:1000], k=15, spectrum=lw.Chebyshev(40))
+    index = paper_index(digits_split[0][:1000], k=15, spectrum=lw.Chebyshev(40))
     grown = index.extend(digits_split[0][1000:1200])
     for number, made in enumerate((grown.accelerate(), index.compress(basis="float16", vectors="int8").accelerate())):
         made.save(tmp_path / str(number))
@@ -266,11 +267,12 @@ def test_extended_and_compressed_indexes_are_accelerated_and_saved(digits_split,
         for query in queries[:5]:
             assert np.array_equal(back.search(query, 10).ids, made.search(query, 10).ids)
     small = index.compress(basis="int8").extend(digits_split[0][1000:1200])
-    assert small.pooled.parts[0].values.codes.dtype == np.int8
+    assert small.spectrum.eigenvectors.parts[0].values.codes.dtype == np.int8
+    assert small.pooled is None  # the basis is stored once
 
 
 def test_compressing_what_is_sparse_is_refused(digits_split):
-    index = lw.Index.build(digits_split[0][:300], k=10, spectrum=lw.Lanczos(20), sparsity=0.5)
+    index = paper_index(digits_split[0][:300], k=10, spectrum=lw.Lanczos(20), sparsity=0.5)
     with pytest.raises(InputError, match="no dense part"):
         index.compress(basis="float16")
     with pytest.raises(InputError, match="float16 or int8"):

@@ -14,12 +14,13 @@ from longwave.errors import InputError
 from longwave.evaluation import mean_average_precision
 from longwave.ranking import Euclidean
 from longwave.vectors import normalize
+from settings import paper_index
 
 
 @pytest.fixture(scope="module")
 def digits_index(digits_split):
     vectors, _, queries, _ = digits_split
-    return lw.Index.build(vectors[:400], k=10, spectrum=None), queries[:8]
+    return paper_index(vectors[:400], k=10, spectrum=None), queries[:8]
 
 
 def dense_expansion(q, v, count, power):
@@ -52,7 +53,7 @@ def test_database_augmentation_is_the_formula(digits_index):
 def test_region_match_is_the_formula(digits_split):
     vectors, _, queries, _ = digits_split
     groups = np.random.default_rng(0).permutation(np.arange(60) % 20)
-    index = lw.Index.build(vectors[:60], groups=groups, k=5, spectrum=None)
+    index = paper_index(vectors[:60], groups=groups, k=5, spectrum=None)
     query_groups = np.array([0, 0, 1, 1, 1])
     hits = RegionMatch()(index, queries[:5], 20, query_groups=query_groups)
     products = normalize(queries[:5]) @ index.vectors.T
@@ -83,7 +84,7 @@ def test_truncation_keeps_the_rest_in_euclidean_order(digits_index):
 
 def test_truncation_of_regions_to_everything(digits_split):
     vectors, _, queries, _ = digits_split
-    index = lw.Index.build(vectors[:120], groups=np.arange(120) // 3, k=10, spectrum=None)
+    index = paper_index(vectors[:120], groups=np.arange(120) // 3, k=10, spectrum=None)
     options = {"query_groups": np.array([0, 0, 1, 1])}
     whole = Manifold(solver=lw.ConjugateGradient())(index, queries[:4], 40, **options)
     truncated = TruncatedDiffusion(count=40)(index, queries[:4], 40, **options)
@@ -93,7 +94,7 @@ def test_truncation_of_regions_to_everything(digits_split):
 def test_on_the_oxford_buildings(shared_data):
     """Expansion helps, diffusion helps more, and truncating it costs: the order of the literature."""
     data = shared.oxford(shared_data)
-    index = lw.Index.build(data.vectors, spectrum=None)
+    index = paper_index(data.vectors, spectrum=None)
 
     def score(ranker):
         return 100 * mean_average_precision(ranker(index, data.queries, len(index)).ids, data.judgements)
@@ -121,15 +122,15 @@ def test_errors(call, words):
 
 def test_expansion_refuses_regions(digits_split):
     vectors, _, queries, _ = digits_split
-    index = lw.Index.build(vectors[:20], groups=np.arange(20) // 2, k=5, spectrum=None)
+    index = paper_index(vectors[:20], groups=np.arange(20) // 2, k=5, spectrum=None)
     with pytest.raises(InputError, match="one vector per item"):
         QueryExpansion()(index, queries, 5)
     with pytest.raises(InputError, match="one vector per item"):
         DatabaseAugmentation.of(index)
-    small = lw.Index.build(vectors[:20], k=5, spectrum=None).compress(vectors="float16")
+    small = paper_index(vectors[:20], k=5, spectrum=None).compress(vectors="float16")
     for ranker in (QueryExpansion(), RegionMatch(), TruncatedDiffusion()):
         with pytest.raises(InputError, match="stored in fewer bytes"):
             ranker(small, queries, 5)
-    extended = lw.Index.build(vectors[:20], k=5, spectrum=None).extend(vectors[20:30])
+    extended = paper_index(vectors[:20], k=5, spectrum=None).extend(vectors[20:30])
     with pytest.raises(InputError, match="build the index from all vectors"):
         TruncatedDiffusion()(extended, queries, 5)

@@ -1,13 +1,11 @@
-"""When not to: confidence of a query, and the blend that leans on it."""
+"""When not to: the confidence of a query."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import longwave as lw
-from longwave.confidence import connected_share, reciprocity
-from longwave.errors import InputError
-from longwave.ranking import Lean, lean_scores, lean_weights
+from longwave.confidence import connected_share, prominence, reciprocity
 from longwave.types import Graph, Neighbors
 
 
@@ -32,63 +30,32 @@ def test_queries_of_the_collection_are_trusted_more_than_noise(index, digits_spl
     noise = np.random.default_rng(0).uniform(0, 16, digits_split[2].shape)
     real, other = (index.search(q, 5).confidence for q in (digits_split[2], noise))
     assert ((real >= 0) & (real <= 1)).all()
-    assert real.mean() > 0.7
-    assert other.mean() < 0.2
+    assert real.mean() > other.mean() + 0.1
 
 
-def test_confidence_of_several_regions_is_their_weighted_mean(index, digits_split):
+def test_confidence_of_several_regions_is_between_theirs(index, digits_split):
     noise = np.random.default_rng(0).uniform(0, 16, 64)
     rows = np.vstack([digits_split[2][0], noise])
     both = index.search(rows, 5, query_groups=[0, 0], weights=[3, 1]).confidence[0]
     one, two = index.search(rows, 5).confidence
-    assert np.isclose(both, (3 * one + two) / 4, atol=0.02)
+    assert min(one, two) < both < max(one, two)
 
 
-def test_trusted_queries_keep_the_order_of_the_manifold(index, digits_split):
-    plain, leaning = (index.search(digits_split[2], 50, blend=b) for b in (0, "auto"))
-    trusted = leaning.confidence >= 0.9
-    assert trusted.any()
-    assert not trusted.all()
-    assert np.array_equal(plain.ids[trusted], leaning.ids[trusted])
+def test_the_nearest_stands_out():
+    lists = Neighbors(np.array([[0, 1, 2], [2, 1, -1]]), np.array([[0.9, 0.5, 0.0], [0.5, 0.5, -np.inf]]))
+    assert np.allclose(prominence(lists), [0.9, 0])
 
 
-def test_untrusted_queries_lean_to_euclidean(index):
-    noise = np.random.default_rng(1).uniform(0, 16, (20, 64))
-    near = index.search(noise, 50, solver=lw.Euclidean()).ids
-    found = {b: index.search(noise, 50, blend=b).ids for b in (0, "auto")}
-    overlap = {b: np.mean([len(np.intersect1d(a, e)) for a, e in zip(found[b], near, strict=True)]) for b in found}
-    assert overlap["auto"] > overlap[0] + 5
-
-
-def test_the_formula():
-    x, s = np.array([[1.0, 1e-4, 0.0, -1e-8]]), np.array([[0.5, 1.0, 0.25, 0.0]])
-    weights = lean_weights(Lean(), np.array([0.45]))
-    assert np.allclose(weights, 0.5)
-    assert np.allclose(lean_scores(x, s, weights), [[1.25, 0.6, 0.125, -0.01]], atol=1e-6)
-    assert np.allclose(lean_weights(Lean(), np.array([0.9, 1.0, 0.0])), [0, 0, 1])
-    assert np.allclose(lean_weights(Lean(1.5), np.array([0.9, 0.0])), [1.5, 2.5])
-
-
-def test_candidates_lean_like_the_whole_scan(index, digits_split):
+def test_confidence_is_the_same_on_the_fast_plan(index, digits_split):
     quick = index.accelerate(first=None, second="HNSW16")
-    noise = np.random.default_rng(2).uniform(0, 16, (3, 64))
-    for query in np.vstack([digits_split[2][:5], noise]):
-        a, b = (i.search(query, 10, blend="auto") for i in (quick, index))
-        assert len(np.intersect1d(a.ids, b.ids)) >= 8
-        assert a.confidence == b.confidence
+    for query in digits_split[2][:5]:
+        assert quick.search(query, 10).confidence == index.search(query, 10).confidence
 
 
-def test_blend_is_a_weight_or_auto(index, digits_split):
-    for wrong in ("sometimes", "auto:much", "auto:-1"):
-        with pytest.raises(InputError, match="'auto"):
-            index.search(digits_split[2][0], blend=wrong)
-
-
-def test_all_negative_scores_keep_their_order():
-    """A query of nothing but negative examples, and a query that is unlike everything."""
-    assert np.argsort(-lean_scores(np.array([[-1.0, -3.0, -2.0]]), None, np.zeros(1)))[0].tolist() == [0, 2, 1]
-    similar = np.array([[-0.3, -0.1, -0.2]])
-    assert np.argsort(-lean_scores(np.zeros((1, 3)), similar, np.ones(1)))[0].tolist() == [1, 2, 0]
+def test_a_query_that_reaches_nothing_has_no_confidence(index):
+    with pytest.warns(lw.LongwaveWarning, match="no positive similarity"):
+        found = lw.Index.build(np.eye(12), gamma=3, progress=False).search(-np.ones(12), 3)
+    assert found.confidence == 0
 
 
 def test_a_tiny_collection_is_trusted_with_its_own_items():

@@ -7,6 +7,7 @@ from hypothesis.extra.numpy import arrays
 import longwave as lw
 import oracle
 from longwave.errors import DataWarning, FilterError, InputError
+from settings import paper_index
 
 EXACT_OPTIONS = [
     {"solver": lw.Spectral()},
@@ -29,7 +30,7 @@ def queries(digits_split):
 
 @pytest.fixture(scope="module")
 def index(vectors):
-    return lw.Index.build(vectors, k=10, spectrum=lw.Exact())
+    return paper_index(vectors, k=10, spectrum=lw.Exact())
 
 
 def expected_scores(vectors, queries, query_of, *, k, neighbors, alpha):
@@ -70,11 +71,11 @@ def test_chunks_of_queries_change_nothing(index, queries, monkeypatch):
 
 
 def test_ids_of_the_users(vectors, queries):
-    plain = lw.Index.build(vectors, k=10, spectrum=lw.Lanczos(30)).search(queries, 5)
+    plain = paper_index(vectors, k=10, spectrum=lw.Lanczos(30)).search(queries, 5)
     names = np.array([f"digit {i}" for i in range(300)])
-    named = lw.Index.build(vectors, ids=names, k=10, spectrum=lw.Lanczos(30)).search(queries, 5)
+    named = paper_index(vectors, ids=names, k=10, spectrum=lw.Lanczos(30)).search(queries, 5)
     np.testing.assert_array_equal(named.ids, names[plain.ids])
-    numbered = lw.Index.build(vectors, ids=list(range(1000, 1300)), k=10, spectrum=lw.Lanczos(30)).search(queries, 5)
+    numbered = paper_index(vectors, ids=list(range(1000, 1300)), k=10, spectrum=lw.Lanczos(30)).search(queries, 5)
     np.testing.assert_array_equal(numbered.ids, plain.ids + 1000)
 
 
@@ -84,7 +85,7 @@ def test_regional_search_pools_vertex_scores(vectors, queries, pooling):
     from longwave.vectors import normalize
 
     groups = np.random.default_rng(0).permutation(np.arange(300) // 4)
-    index = lw.Index.build(vectors, groups=groups, k=10, spectrum=lw.Exact(), pooling=pooling)
+    index = paper_index(vectors, groups=groups, k=10, spectrum=lw.Exact(), pooling=pooling)
     query_of = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 3])
     x = expected_scores(vectors, queries, query_of, k=10, neighbors=5, alpha=0.9)
     expected = x @ pooling_matrix(normalize(vectors), groups, pooling=pooling).toarray().T
@@ -96,16 +97,14 @@ def test_regional_search_pools_vertex_scores(vectors, queries, pooling):
 
 
 def test_groups_of_one_equal_no_groups_with_sum_pooling(vectors, queries):
-    plain = lw.Index.build(vectors, k=10, spectrum=lw.Lanczos(40)).search(queries, 9)
-    alone = lw.Index.build(vectors, groups=np.arange(300), k=10, spectrum=lw.Lanczos(40), pooling="sum").search(
-        queries, 9
-    )
+    plain = paper_index(vectors, k=10, spectrum=lw.Lanczos(40)).search(queries, 9)
+    alone = paper_index(vectors, groups=np.arange(300), k=10, spectrum=lw.Lanczos(40), pooling="sum").search(queries, 9)
     np.testing.assert_array_equal(plain.ids, alone.ids)
 
 
 def test_string_groups_name_the_items(vectors, queries):
     groups = [f"photo {i // 3:03d}" for i in range(300)]
-    index = lw.Index.build(vectors, groups=groups, k=10, spectrum=lw.Lanczos(40))
+    index = paper_index(vectors, groups=groups, k=10, spectrum=lw.Lanczos(40))
     assert len(index) == 100
     assert index.search(queries, 1).ids[0, 0].startswith("photo ")
 
@@ -118,7 +117,7 @@ def test_euclidean(index, vectors, queries):
 
 def test_blend_is_the_formula(vectors, queries):
     """x' = x + w c (1 − η) V q, with c by name."""
-    index = lw.Index.build(vectors, k=10, spectrum=lw.Lanczos(20))
+    index = paper_index(vectors, k=10, spectrum=lw.Lanczos(20))
     n = len(index)
 
     def dense(**options):
@@ -143,7 +142,7 @@ def test_blend_is_the_formula(vectors, queries):
 
 def test_regional_blend_pools_like_x(vectors, queries):
     groups = np.arange(300) // 3
-    index = lw.Index.build(vectors, groups=groups, k=10, spectrum=lw.Lanczos(20))
+    index = paper_index(vectors, groups=groups, k=10, spectrum=lw.Lanczos(20))
     query_of = np.repeat([0, 1, 2], 4)
     options = {"query_groups": query_of, "filter": lw.LowPass(0.9)}
     x = index.search(queries, 100, **options)
@@ -170,8 +169,8 @@ def test_filters_need_no_rebuild(index, queries):
 
 
 def test_sparsity_drops_that_fraction(vectors, queries):
-    full = lw.Index.build(vectors, k=10, spectrum=lw.Lanczos(40), components="whole")
-    sparse = lw.Index.build(vectors, k=10, spectrum=lw.Lanczos(40), components="whole", sparsity=0.9)
+    full = paper_index(vectors, k=10, spectrum=lw.Lanczos(40), components="whole")
+    sparse = paper_index(vectors, k=10, spectrum=lw.Lanczos(40), components="whole", sparsity=0.9)
     assert sparse.spectrum.eigenvectors.nonzeros == pytest.approx(0.1 * 300 * 40, abs=1)
     np.testing.assert_array_equal(sparse.spectrum.row_norms, full.spectrum.row_norms)
     assert sparse.search(queries, 5).ids.shape == (12, 5)
@@ -179,14 +178,14 @@ def test_sparsity_drops_that_fraction(vectors, queries):
 
 def test_sparsify_then_pool(vectors, queries):
     """Regional: U is sparsified, then pooled."""
-    index = lw.Index.build(vectors, groups=np.arange(300) // 3, k=10, spectrum=lw.Lanczos(40), sparsity=0.8)
+    index = paper_index(vectors, groups=np.arange(300) // 3, k=10, spectrum=lw.Lanczos(40), sparsity=0.8)
     expected = index.pooling @ index.spectrum.eigenvectors.toarray()
     np.testing.assert_allclose(index.pooled.toarray(), expected, atol=1e-6)
 
 
 def test_clipping_is_defined(queries):
     few = np.abs(np.random.default_rng(0).normal(size=(5, 64)))
-    index = lw.Index.build(few, k=50, spectrum=lw.Chebyshev(1000))
+    index = paper_index(few, k=50, spectrum=lw.Chebyshev(1000))
     assert index.settings.k_used == 4
     assert index.spectrum.rank <= 5
     assert index.search(queries, 10).ids.shape == (12, 5)
@@ -197,7 +196,7 @@ def test_clipping_is_defined(queries):
 @pytest.mark.parametrize("components", ["blocks", "giant", "whole"])
 def test_tiny_collections(n, components):
     """A single vector; orthogonal vectors, one component each."""
-    index = lw.Index.build(np.eye(n, 4), components=components)
+    index = paper_index(np.eye(n, 4), components=components)
     hits = index.search(np.eye(1, 4), 5)
     assert hits.ids[0, 0] == 0
     assert np.isfinite(hits.scores).all()
@@ -207,7 +206,7 @@ def test_tiny_collections(n, components):
 def test_zero_vectors_are_isolated_and_last(queries):
     vectors = np.vstack([np.abs(np.random.default_rng(0).normal(size=(30, 64))), np.zeros((1, 64))])
     with pytest.warns(DataWarning, match="1 of 31 rows"):
-        index = lw.Index.build(vectors, k=5, spectrum=lw.Exact())
+        index = paper_index(vectors, k=5, spectrum=lw.Exact())
     hits = index.search(queries, 31)
     assert (hits.scores[hits.ids == 30] == 0).all()
 
@@ -215,7 +214,7 @@ def test_zero_vectors_are_isolated_and_last(queries):
 def test_duplicates_rank_together():
     rng = np.random.default_rng(0)
     vectors = np.vstack([rng.normal(size=(40, 8)), np.tile(rng.normal(size=8), (6, 1))])
-    index = lw.Index.build(vectors, k=5, spectrum=lw.Exact())
+    index = paper_index(vectors, k=5, spectrum=lw.Exact())
     assert set(index.search(vectors[45], 6).ids[0].tolist()) == set(range(40, 46))
 
 
@@ -224,8 +223,8 @@ def test_duplicates_rank_together():
     [
         ({"k": 0}, "k must be a whole number of at least 1, got 0"),
         ({"k": 2.5}, "k must be a whole number"),
-        ({"gamma": 0.0}, "gamma must be a number above 0"),
-        ({"gamma": "3"}, "gamma must be a number above 0"),
+        ({"kernel": None, "gamma": 0.0}, "gamma must be a number above 0"),
+        ({"kernel": None, "gamma": "3"}, "gamma must be a number above 0"),
         ({"k": 3.0}, "k must be a whole number"),
         ({"k": None}, "k must be a whole number"),
         ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
@@ -248,7 +247,7 @@ def test_duplicates_rank_together():
 )
 def test_bad_build_options(vectors, options, words):
     with pytest.raises(InputError) as error:
-        lw.Index.build(vectors, **{"k": 5, "spectrum": None, **options})
+        paper_index(vectors, **{"k": 5, "spectrum": None, **options})
     assert words in str(error.value)
 
 
@@ -295,7 +294,7 @@ def test_bad_queries(index, queries):
 
 
 def test_without_a_basis_only_the_graph_solvers_work(vectors, queries):
-    index = lw.Index.build(vectors, k=10, spectrum=None)
+    index = paper_index(vectors, k=10, spectrum=None)
     index.search(queries, solver=lw.ConjugateGradient())
     with pytest.raises(InputError, match="built without"):
         index.search(queries)
@@ -340,7 +339,7 @@ def test_extension_scores_are_psi_times_x(index, queries):
 
 
 def test_extension_twice_and_with_groups(vectors, queries):
-    index = lw.Index.build(vectors[:200], groups=np.arange(200) // 2, k=10, spectrum=lw.Exact())
+    index = paper_index(vectors[:200], groups=np.arange(200) // 2, k=10, spectrum=lw.Exact())
     once = index.extend(vectors[200:260], groups=[f for f in range(500, 530) for _ in (0, 1)])
     twice = once.extend(vectors[260:], ids=[900 + i for i in range(40)])
     assert len(twice) == 100 + 30 + 40
@@ -351,14 +350,14 @@ def test_extension_twice_and_with_groups(vectors, queries):
         index.extend(vectors[200:202], ids=[0, 1])
     with pytest.raises(InputError, match="dimensions"):
         index.extend(np.ones((2, 3)))
-    named = lw.Index.build(vectors[:50], ids=[f"a{i}" for i in range(50)], k=5, spectrum=lw.Exact())
+    named = paper_index(vectors[:50], ids=[f"a{i}" for i in range(50)], k=5, spectrum=lw.Exact())
     with pytest.raises(InputError, match="give ids for the new items"):
         named.extend(vectors[50:60])
     assert named.extend(vectors[50:51], ids=["longer name"]).ids[-1] == "longer name"
 
 
 def test_two_builds_are_equal(vectors, queries):
-    one, two = (lw.Index.build(vectors, k=10, spectrum=lw.Simultaneous(30), seed=4) for _ in range(2))
+    one, two = (paper_index(vectors, k=10, spectrum=lw.Simultaneous(30), seed=4) for _ in range(2))
     np.testing.assert_array_equal(one.search(queries, 50).ids, two.search(queries, 50).ids)
 
 
@@ -373,7 +372,7 @@ def test_two_builds_are_equal(vectors, queries):
     components=st.sampled_from(["blocks", "giant", "whole"]),
 )
 def test_any_collection_can_be_searched(vectors, k, rank, components):
-    index = lw.Index.build(vectors, k=k, spectrum=lw.Chebyshev(rank), components=components)
+    index = paper_index(vectors, k=k, spectrum=lw.Chebyshev(rank), components=components)
     hits = index.search(vectors, len(vectors))
     assert np.isfinite(hits.scores).all()
     assert (np.sort(hits.ids, axis=1) == np.arange(len(vectors))).all()
@@ -385,7 +384,7 @@ def test_lists_from_elsewhere_give_the_same_index(vectors, queries, index):
     pair = ids, np.take_along_axis(dots, ids, axis=1)
     expected = index.search(queries, 20)
     for lists in (ids, pair):
-        given = lw.Index.build(vectors, lists=lists, spectrum=lw.Exact())
+        given = paper_index(vectors, lists=lists, spectrum=lw.Exact())
         hits = given.search(queries, 20)
         np.testing.assert_allclose(hits.scores, expected.scores, atol=1e-6)
         assert given.settings.recall is None
@@ -414,13 +413,13 @@ def test_concurrent_searches(index, queries):
 def test_ids_of_groups_are_looked_up_by_item_number(vectors, queries):
     groups = np.arange(300) % 100
     names = [f"photo {i}" for i in range(100)]
-    plain = lw.Index.build(vectors, groups=groups, k=10, spectrum=lw.Lanczos(30)).search(queries, 5)
-    named = lw.Index.build(vectors, groups=groups, ids=names, k=10, spectrum=lw.Lanczos(30)).search(queries, 5)
+    plain = paper_index(vectors, groups=groups, k=10, spectrum=lw.Lanczos(30)).search(queries, 5)
+    named = paper_index(vectors, groups=groups, ids=names, k=10, spectrum=lw.Lanczos(30)).search(queries, 5)
     np.testing.assert_array_equal(named.ids, np.array(names)[plain.ids])
 
 
 def test_sparse_bases_take_eight_bytes_an_entry(vectors):
-    index = lw.Index.build(vectors, k=10, spectrum=lw.Lanczos(40), components="whole", sparsity=0.5)
+    index = paper_index(vectors, k=10, spectrum=lw.Lanczos(40), components="whole", sparsity=0.5)
     basis = index.spectrum.eigenvectors
     assert basis.sparse.indices.dtype == np.int32
     assert basis.nbytes <= 8 * basis.sparse.nnz + 4 * 301
@@ -428,7 +427,7 @@ def test_sparse_bases_take_eight_bytes_an_entry(vectors):
 
 def test_blend_leaves_an_exact_extension_alone(vectors, queries):
     """η = 1 everywhere: FSRw adds nothing, to items in the graph and outside alike."""
-    index = lw.Index.build(vectors[:200], k=10, spectrum=lw.Exact())
+    index = paper_index(vectors[:200], k=10, spectrum=lw.Exact())
     for normalized in (True, False):
         extended = index.extend(vectors[200:], normalized=normalized)
         plain, mixed = extended.search(queries, 300), extended.search(queries, 300, blend=lw.Blend(1.0, "printed"))
@@ -436,18 +435,18 @@ def test_blend_leaves_an_exact_extension_alone(vectors, queries):
 
 
 def test_blend_everywhere_needs_no_basis(vectors, queries):
-    index = lw.Index.build(vectors, k=10, spectrum=None)
+    index = paper_index(vectors, k=10, spectrum=None)
     hits = index.search(queries, 5, solver=lw.ConjugateGradient(), blend=lw.Blend(1.0, everywhere=True))
     assert hits.ids.shape == (12, 5)
 
 
 def test_ids_from_a_column_of_objects(vectors):
     names = np.array([f"a{i}" for i in range(300)], dtype=object)
-    assert lw.Index.build(vectors, ids=names, k=5, spectrum=None).ids[7] == "a7"
+    assert paper_index(vectors, ids=names, k=5, spectrum=None).ids[7] == "a7"
 
 
 def test_a_sparse_basis_states_its_own_residuals(vectors):
-    index = lw.Index.build(vectors, k=10, spectrum=lw.Exact(), sparsity=0.95)
+    index = paper_index(vectors, k=10, spectrum=lw.Exact(), sparsity=0.95)
     u = index.spectrum.eigenvectors.toarray()
     actual = np.linalg.norm(index.graph.normalized @ u - u * index.spectrum.eigenvalues.astype(np.float32), axis=0)
     np.testing.assert_allclose(index.spectrum.residuals, actual, atol=1e-5)
@@ -460,18 +459,18 @@ def test_start_from_an_earlier_index(vectors, queries, monkeypatch):
 
     monkeypatch.setattr(chebyshev, "_DENSE_VERTICES", 0)
     options = {"k": 20, "spectrum": lw.Chebyshev(40, tolerance=1e-4)}
-    earlier = lw.Index.build(vectors[:-30], **options)
-    warm = lw.Index.build(vectors, **options, start=earlier)
-    cold = lw.Index.build(vectors, **options)
+    earlier = paper_index(vectors[:-30], **options)
+    warm = paper_index(vectors, **options, start=earlier)
+    cold = paper_index(vectors, **options)
     np.testing.assert_allclose(warm.spectrum.eigenvalues, cold.spectrum.eigenvalues, atol=1e-5)
     np.testing.assert_allclose(warm.search(queries).scores, cold.search(queries).scores, rtol=1e-3, atol=1e-6)
     once = {"k": 20, "spectrum": lw.Chebyshev(40, tolerance=1e-9, max_rounds=1)}
     with pytest.warns(lw.LongwaveWarning):
-        better, worse = (lw.Index.build(vectors, **once, start=start) for start in (earlier, None))
+        better, worse = (paper_index(vectors, **once, start=start) for start in (earlier, None))
     assert better.spectrum.residuals.mean() < 0.5 * worse.spectrum.residuals.mean()
-    wide = lw.Index.build(vectors[:-30], k=20, spectrum=lw.Chebyshev(100))
-    lw.Index.build(vectors, **options, start=wide)  # more columns than the block has
+    wide = paper_index(vectors[:-30], k=20, spectrum=lw.Chebyshev(100))
+    paper_index(vectors, **options, start=wide)  # more columns than the block has
     with pytest.raises(InputError, match="cannot be the first rows"):
-        lw.Index.build(vectors[:100], **options, start=earlier)
+        paper_index(vectors[:100], **options, start=earlier)
     with pytest.raises(InputError, match="open one with"):
-        lw.Index.build(vectors, **options, start="earlier.longwave")
+        paper_index(vectors, **options, start="earlier.longwave")

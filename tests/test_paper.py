@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import oracle
-from longwave import Exact, Index, Lanczos, LowPass, RandomWalk, Simultaneous, Spectral
+from longwave import Exact, Lanczos, LowPass, RandomWalk, Simultaneous, Spectral
 from longwave.components import decompose_blocks
 from longwave.extension import embed, kernel
 from longwave.pooling import pooling_matrix
@@ -18,6 +18,7 @@ from longwave.spectrum import sparsify
 from longwave.spectrum.blocks import multiply, orthonormalize
 from longwave.spectrum.simultaneous import range_basis
 from longwave.vectors import normalize
+from settings import paper_index
 from test_graph import make
 
 H = LowPass(0.99)
@@ -193,7 +194,7 @@ def test_8_extension_with_everything_in_the_graph_equals_search(digits_split):
     """§8.2: the extension of an index by nothing changes nothing, and ψ = e_i scores a vertex as search does: an
     added copy of a vertex, observed by one neighbour, gets that vertex's score. Max-norm 1e-6."""
     vectors, _, queries, _ = digits_split
-    index = Index.build(vectors[:300], k=10, spectrum=Exact())
+    index = paper_index(vectors[:300], k=10, spectrum=Exact())
     extended = index.extend(vectors[:300], neighbors=1)
     assert len(extended) == 600
     for solver in (Spectral(), PRINTED):

@@ -5,24 +5,25 @@ import pytest
 
 import longwave as lw
 from longwave.errors import InputError
+from settings import paper_index
 
 
 @pytest.fixture(scope="module")
 def index(digits_split):
-    return lw.Index.build(digits_split[0], k=20, spectrum=lw.Chebyshev(40))
+    return paper_index(digits_split[0], k=20, spectrum=lw.Chebyshev(40))
 
 
 @pytest.fixture(scope="module")
 def named(digits_split):
     names = np.array([f"digit {i}" for i in range(400)])
-    return lw.Index.build(digits_split[0][:400], k=10, ids=names, spectrum=lw.Exact(40))
+    return paper_index(digits_split[0][:400], k=10, ids=names, spectrum=lw.Exact(40))
 
 
 @pytest.fixture(scope="module")
 def regional(digits_split):
     """Three regions an item, in shuffled order."""
     groups = np.random.default_rng(0).permutation(np.repeat(np.arange(200), 3))
-    return lw.Index.build(digits_split[0][:600], k=10, groups=groups, spectrum=lw.Exact(60)), groups
+    return paper_index(digits_split[0][:600], k=10, groups=groups, spectrum=lw.Exact(60)), groups
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +48,8 @@ def test_where_keeps_the_scores_and_the_order(index, queries, solver):
 @pytest.mark.parametrize(
     ("where", "message"),
     [
-        ([], "where leaves 0 items but k is 10"),
-        (np.zeros(1597, dtype=bool), "where leaves 0 items"),
-        ([1, 2, 3], "where leaves 3 items but k is 10; lower k to at most 3"),
+        ([], "where leaves no item at all"),
+        (np.zeros(1597, dtype=bool), "where leaves no item at all"),
         ([5, 99999], "no item with id 99999"),
         (np.ones(3, dtype=bool), "one entry per item, 1597"),
         (["a"], "whole numbers, got 'a'"),
@@ -133,7 +133,7 @@ def test_within_a_tolerance(index, queries, filter):
 
 
 def test_within_a_tolerance_without_a_basis(digits_split, queries):
-    bare = lw.Index.build(digits_split[0][:300], k=10, spectrum=None)
+    bare = paper_index(digits_split[0][:300], k=10, spectrum=None)
     hits = bare.search(queries, tolerance=1e-4)
     assert (hits.errors <= 1e-4).all()
 
@@ -185,7 +185,7 @@ def test_the_way_leads_along_edges_from_a_neighbour_to_the_item(index, queries):
 
 def test_no_way_leads_to_another_component():
     vectors, query = lw.datasets.arcs()
-    apart = lw.Index.build(vectors, k=2, spectrum=lw.Exact())
+    apart = paper_index(vectors, k=2, spectrum=lw.Exact())
     labels = apart.graph.labels
     near = apart.search(query, 1).ids[0][0]
     far = int(np.flatnonzero(labels != labels[near])[0])
@@ -203,8 +203,7 @@ def test_explain_of_an_unknown_item(index, queries):
 def test_more_like_this_within_a_subset(index, regional):
     assert set(index.search_by_id(3, 2, where=[5, 9]).ids[0].tolist()) == {5, 9}
     assert set(index.search_by_id(3, 2, where=[3, 5, 9]).ids[0].tolist()) == {5, 9}
-    with pytest.raises(InputError, match="where leaves 1 items besides 3 but k is 2"):
-        index.search_by_id(3, 2, where=[3, 5])
+    assert index.search_by_id(3, 2, where=[3, 5]).ids.tolist() == [[5]]
     for empty in ([], np.array([], dtype=int)):
         with pytest.raises(InputError, match="ids is empty"):
             regional[0].search_by_id(empty)
@@ -214,7 +213,7 @@ def test_more_like_a_zero_vector(digits_split):
     vectors = digits_split[0][:100].copy()
     vectors[7] = 0
     with pytest.warns(lw.LongwaveWarning):
-        index = lw.Index.build(vectors, k=5, spectrum=lw.Exact(20))
+        index = paper_index(vectors, k=5, spectrum=lw.Exact(20))
     with pytest.raises(InputError, match="item 7 is a zero vector"):
         index.search_by_id([3, 7])
 

@@ -460,8 +460,8 @@ class Index:
         first, second: kinds of search over the vectors and over Ū, any faiss factory string; None for an exact scan.
         recall: of the first search's 10 neighbours; overlap: of the 100 best of the second, both 0.995 by default and
         measured on 200 vectors of the collection to choose the effort; `settings` has what was reached, and a warning
-        says if it is less than you asked for. Batches of more than 16 queries, `where=` and other solvers than `Spectral` stay exact in the second
-        search. `extend`, `embed` and `kernel` use the first search too.
+        says if it is less than you asked for. Batches of more than 16 queries, `where=` and other solvers than
+        `Spectral` stay exact in the second search. `extend`, `embed` and `kernel` use the first search too.
         """
         for name, value in (("recall", recall), ("overlap", overlap)):
             if value is not None and not 0 < value <= 1:
