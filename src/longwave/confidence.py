@@ -17,7 +17,7 @@ from longwave.types import Array, Graph, Neighbors, Sparse
 #: Neighbours that are asked: five would be too coarse for a single query.
 ASKED = 10
 # The curve: of `features`, in their order, and what is added.
-_SLOPES, _LEVEL = (1.0, 1.0, 1.0), 0.0
+_SLOPES, _LEVEL = (0.434, 1.773, 0.522), -0.318
 
 
 def reciprocity(found: Neighbors, reach: NDArray[np.float32]) -> NDArray[np.float32]:
