@@ -41,8 +41,9 @@ def demo(
     out.print(table, highlight=False)
     d.draw(rows, data, queries, collection, picture)
     out.print(
-        "mAP: mean average precision, higher is better.\n"
-        f"ms: both searches and the whole ranking, in a batch of {d.N_QUERIES}. memory: what that search keeps.\n"
-        f"The picture is {picture}: hits at growing rank, right and wrong marked.",
+        "FSR: fast spectral ranking, by the names of the paper; printed: to the letter of the paper.\n"
+        "mAP: mean average precision, higher is better, 100 at best.\n"
+        f"ms: time for a query, all {d.N_QUERIES} asked at once. memory: what that search needs.\n"
+        f"The picture is {picture}: what is found at each rank, right in green, wrong in red.",
         highlight=False,
     )
