@@ -373,6 +373,20 @@ def test_demo(tmp_path):
     assert (tmp_path / "demo.png").stat().st_size > 20_000
 
 
+def test_demo_without_the_extra_still_has_its_table(tmp_path, monkeypatch, capsys):
+    from longwave import demo
+    from longwave.cli import showing
+    from longwave.errors import MissingExtraError
+
+    def undrawn(*_):
+        raise MissingExtraError("drawing", "plots")
+
+    monkeypatch.setattr(demo, "run", lambda: ([demo.Row("x", "y", np.ones(1), 1.0, 1, None)], None, None, None))
+    monkeypatch.setattr(demo, "draw", undrawn)
+    showing.demo(tmp_path / "demo.png")
+    assert "No picture was written: drawing needs the extra 'plots'" in capsys.readouterr().out
+
+
 def test_advise_names_a_rank_for_vectors_and_for_an_index(folder):
     code, out, err = run("advise", "v.npy", "--k", 20, cwd=folder)
     assert code == 0, err
