@@ -4,7 +4,7 @@
 
 Beside it Euclidean search, the paper's own setting (`Index.build(vectors, **PAPER)`), and the best of a grid that saw
 the labels: k 5/10/20/50 × neighbours 1/3/5/10/20 × α .5/.8/.9/.95/.99, γ 3, with and without x / max x + s / max s,
-solutions. mAP, and precision of the first 1 and 20 hits.
+exact solutions. mAP, and precision of the first 1 and 20 hits.
 """
 
 import json

@@ -98,6 +98,26 @@ def test_the_table_never_cuts_ids(width, monkeypatch, capsys):
     assert "…" not in printed
 
 
+def test_long_ids_are_listed_below_each_other(monkeypatch, capsys):
+    from rich.console import Console
+
+    from longwave.cli import results
+
+    monkeypatch.setattr(results, "out", Console(width=80, force_terminal=True, color_system=None))
+    ids = np.array([[f"archive/of_a_long_journey_{i:05d}.jpg" for i in range(10)]])
+    hits = lw.Hits(ids, np.linspace(1, 0.1, 10)[None], confidence=np.array([0.5]))
+    results.print_hits(hits, names=["beach.jpg"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("beach.jpg")
+    assert [line.split() for line in lines[1:3]] == [["1", "1", ids[0, 0]], ["2", "0.9", ids[0, 1]]]
+    assert lines[11] == "confidence 0.50: how far to trust the graph, from 0 to 1"
+    many = lw.Hits(np.repeat(ids, 20, axis=0), np.repeat(hits.scores, 20, axis=0))
+    results.print_hits(many, asked="item")
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4 * 11 + 1
+    assert lines[-1].startswith("20 items × 10 hits; write all of them with -o")
+
+
 def test_search_writes_every_format(folder, digits_split):
     expected = lw.Index.load(folder / "d.longwave").search(digits_split[2], 4, filter=lw.Heat(5.0), blend=0.3)
     for name in ("h.npz", "h.json", "h.csv"):
@@ -168,7 +188,7 @@ def test_lists_from_a_file(folder, digits_split):
         assert code == 0, err
         hits = lw.Index.load(folder / "g.longwave").search(digits_split[2], 9)
         np.testing.assert_allclose(hits.scores, expected.scores, atol=1e-5)
-    assert "lists given" in run("info", "g.longwave", cwd=folder)[1]
+    assert "neighbours given" in run("info", "g.longwave", cwd=folder)[1]
 
 
 @pytest.mark.parametrize("spectrum", ["lanczos", "simultaneous", "exact", "none"])
@@ -244,6 +264,7 @@ def test_info_says_it_all(folder):
         (["similar", "d.longwave", "9" * 30], ["no item '999"]),
         (["build", "some", "-o", "x"], ["some is a folder", "--images FOLDER"]),
         (["build", "photos", "-o", "x"], ["longwave build --images photos -o INDEX"]),
+        (["build", "photos/x.JPG", "-o", "x"], ["longwave build --images photos -o INDEX"]),
         (["advise", "photos"], ["longwave build --images photos -o INDEX"]),
         (["build", "d.longwave", "-o", "x"], ["d.longwave is an index"]),
         (["build", "--images", "photos", "-o", "x", "--ids", "l.npy"], ["leave out --groups and --ids"]),
@@ -350,6 +371,20 @@ def test_demo(tmp_path):
     assert float(rows["linear system"][3]) == pytest.approx(87.1, abs=0.2)
     assert float(rows["Longwave's default"][3]) == pytest.approx(87.1, abs=0.5)
     assert (tmp_path / "demo.png").stat().st_size > 20_000
+
+
+def test_demo_without_the_extra_still_has_its_table(tmp_path, monkeypatch, capsys):
+    from longwave import demo
+    from longwave.cli import showing
+    from longwave.errors import MissingExtraError
+
+    def undrawn(*_):
+        raise MissingExtraError("drawing", "plots")
+
+    monkeypatch.setattr(demo, "run", lambda: ([demo.Row("x", "y", np.ones(1), 1.0, 1, None)], None, None, None))
+    monkeypatch.setattr(demo, "draw", undrawn)
+    showing.demo(tmp_path / "demo.png")
+    assert "No picture was written: drawing needs the extra 'plots'" in capsys.readouterr().out
 
 
 def test_advise_names_a_rank_for_vectors_and_for_an_index(folder):

@@ -37,7 +37,8 @@ class Explanation:
             f"{self.manifold:.4g} reaches it through the graph, from {count} of the query:",
         ]
         rows = zip(self.neighbors.tolist(), self.similarities, self.contributions, strict=True)
-        lines += [f"  {name}  weight {y:.3f}  contributes {part:.4g}" for name, y, part in rows]
+        wide = max((len(str(name)) for name in self.neighbors), default=0)
+        lines += [f"  {name!s:<{wide}}  weight {y:.3f}  contributes {part:.4g}" for name, y, part in rows]
         way = " → ".join(str(name) for name in self.path)
         lines.append(
             f"way: query → {way}" if self.path else "way: none; no chain of neighbours leads from the query to it"

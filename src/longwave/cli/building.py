@@ -324,7 +324,7 @@ def advise(
         highlight=False,
     )
     table = Table()
-    for title in ("rank", "smallest eigenvalue", "energy kept", "error with complement", "memory", "time"):
+    for title in ("rank", "smallest eigenvalue", "energy kept", "error", "memory", "time"):
         table.add_column(title, justify="right")
     for row in advice.rows:
         cells = (f"{row.rank:,}", f"{row.eigenvalue:.4f}", f"{row.energy:.1%}", f"{row.error:.1%}", show(row.memory))
@@ -333,8 +333,9 @@ def advise(
     out.print(table, highlight=False)
     out.print(
         f"Suggested: --rank {advice.suggested.rank} ({advice.reason}).\n"
-        "energy: share of the squared response of the filter over all eigenvalues. error: of h(W)y for a random y.\n"
-        "memory and time: of the basis, at its peak, on this machine.",
+        "energy kept: share of all that the filter lets pass.\n"
+        "error: how far the scores of a random query are off, relatively.\n"
+        "memory and time: to compute the basis, on this machine.",
         highlight=False,
     )
 

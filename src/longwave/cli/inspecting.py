@@ -59,7 +59,7 @@ def describe(index: Index, h: Filter) -> dict[str, str]:
     lines = {
         "items": f"{len(index):,}",
         "vectors": f"{len(index.vectors):,} × {index.dimension}" + _copies(index),
-        "built with": ", ".join(f"{k}={settings[k]}" for k in _BUILT_WITH),
+        "built with": ", ".join(f"{name} {settings[name]}" for name in _BUILT_WITH if settings[name] is not None),
         "graph": f"{edges}, {degree.mean():.1f} per vertex, k {settings['k_used']}",
         "components": f"{len(sizes):,}, the largest of {vertices(sizes[0])}, {int((degree == 0).sum()):,} isolated",
     }
@@ -68,7 +68,7 @@ def describe(index: Index, h: Filter) -> dict[str, str]:
     if settings["k_used"] < settings["k"] and settings["recall"] is not None:
         lines["graph"] += f" (clipped from {settings['k']}: the index has {plural(index.graph.n_vertices, 'vector')})"
     measured = settings["recall"]
-    lines["graph"] += ", lists " + (
+    lines["graph"] += ", neighbours " + (
         "given" if measured is None else "exact" if measured == 1 else f"of recall {measured:.3f}"
     )
     added = len(index.vectors) - index.graph.n_vertices
@@ -96,7 +96,7 @@ def describe(index: Index, h: Filter) -> dict[str, str]:
             with_complement = s.truncation_bound(h, complement=True)
             lines["truncation"] = (
                 f"largest eigenvalue left out about {s.next_eigenvalue:.4f}; for {h!r} the error is at most "
-                f"{bound:.2g} · ‖y‖ as printed, {with_complement:.2g} · ‖y‖ with the complement"
+                f"{with_complement:.2g} · ‖y‖, and {bound:.2g} · ‖y‖ with --no-complement"
             )
         if settings["sparsity"]:
             lines["truncation"] += f"; {settings['sparsity']:.0%} of the entries were dropped, see the residuals"

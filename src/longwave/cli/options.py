@@ -130,6 +130,8 @@ def vectors_from(text: str) -> Array:
     path, name = split_name(text)
     if path.is_dir():
         raise FileError(_folder_hint(path))
+    if is_picture(path) and path.is_file():
+        raise FileError(f"{path} is a picture; index its folder with: longwave build --images {path.parent} -o INDEX")
     return read_vectors(path, name=name)
 
 

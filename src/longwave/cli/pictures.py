@@ -293,7 +293,8 @@ def ids_from(texts: Sequence[str], index: Index) -> list[Any]:
         _, folder = descriptors.recipe_from(index.about)
         names = Names(known)
         named = [_item(text, folder, names) or text for text in texts]
-    missing = [text for text, name in zip(texts, named, strict=True) if name not in set(known)]
+    every = set(known)
+    missing = [text for text, name in zip(texts, named, strict=True) if name not in every]
     if missing:
         raise InputError(f"the index has no item '{missing[0]}'; its ids look like {known[0]!r}")
     return named

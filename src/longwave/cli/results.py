@@ -16,9 +16,11 @@ from rich.table import Table
 from longwave.cli.display import out, readable
 from longwave.datasets.files import split_name
 from longwave.errors import FileError, plural, writing
-from longwave.types import Hits
+from longwave.types import Array, Hits
 
 SUFFIXES = (".npz", ".json", ".csv")
+# Hits that are listed below each other at most: a screenful.
+_LINES = 40
 
 
 def check_output(path: Path | None, index: Path, inputs: Sequence[str] = ()) -> None:
@@ -100,7 +102,7 @@ def check_folder(path: Path) -> None:
 
 
 def print_hits(hits: Hits, *, asked: str = "query", queries: int = 10, names: Sequence[str] | None = None) -> None:
-    """On a terminal a table, one row per query, as many hits as fit; in a pipe a line per hit, tab-separated."""
+    """In a pipe a line per hit, tab-separated; on a terminal a table, or lists where ids are too long for one."""
     labels: Sequence[Any] = range(len(hits)) if names is None else names
     if not out.is_terminal:
         print("query\trank\tid\tscore")
@@ -114,17 +116,30 @@ def print_hits(hits: Hits, *, asked: str = "query", queries: int = 10, names: Se
     widest = max(len(text) for row in cells[:queries] for pair in row for text in pair)
     beside = max(len(str(label)) for label in labels[:queries])
     shown = max(1, min(hits.ids.shape[1], (out.width - 9 - min(beside, 30)) // (widest + 3)))
-    table = Table(title="id and score, best first", title_style="")
-    table.add_column("query", justify="right", max_width=30)
-    for rank in range(1, shown + 1):
-        table.add_column(str(rank), no_wrap=True, overflow="ignore")
-    for query, row in zip(labels, cells[:queries], strict=False):
-        table.add_row(escape(str(query)), *(escape(f"{i}\n{s}") for i, s in row[:shown]))
-    out.print(table)
+    if shown < min(3, hits.ids.shape[1]):
+        queries, shown = max(1, _LINES // hits.ids.shape[1]), hits.ids.shape[1]
+        for query, row in zip(labels, cells[:queries], strict=False):
+            print(f"{query}: score and id, best first")
+            for rank, (i, s) in enumerate(row, 1):
+                print(f"{rank:>4}  {s:<10}  {i}")
+    else:
+        table = Table(title="id and score, best first", title_style="")
+        table.add_column("query", justify="right", max_width=30)
+        for rank in range(1, shown + 1):
+            table.add_column(str(rank), no_wrap=True, overflow="ignore")
+        for query, row in zip(labels, cells[:queries], strict=False):
+            table.add_row(escape(str(query)), *(escape(f"{i}\n{s}") for i, s in row[:shown]))
+        out.print(table)
     if len(hits) > queries or hits.ids.shape[1] > shown:
         size = f"{plural(len(hits), asked)} × {plural(hits.ids.shape[1], 'hit')}"
         print(f"{size}; write all of them with -o hits.csv (or .npz, .json)")
     if hits.confidence is not None:
-        print(f"confidence {hits.confidence.min():.2f} to {hits.confidence.max():.2f}: how far to trust the graph")
+        print(f"confidence {_range(hits.confidence, '.2f')}: how far to trust the graph, from 0 to 1")
     if hits.errors is not None and hits.steps is not None:
-        print(f"relative error at most {hits.errors.max():.1e}, after {hits.steps.min()} to {hits.steps.max()} steps")
+        print(f"relative error at most {hits.errors.max():.1e}, steps on the graph: {_range(hits.steps, 'd')}")
+
+
+def _range(values: Array, form: str) -> str:
+    """From the least to the largest, or the only one."""
+    low, high = f"{values.min():{form}}", f"{values.max():{form}}"
+    return low if low == high else f"{low} to {high}"

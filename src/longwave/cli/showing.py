@@ -11,6 +11,7 @@ from rich.table import Table
 from longwave.cli import results
 from longwave.cli.application import app
 from longwave.cli.display import out
+from longwave.errors import MissingExtraError
 from longwave.resources import show
 
 
@@ -39,10 +40,15 @@ def demo(
     for row in rows:
         table.add_row(row.name, row.how, f"{row.mean:.1f}", f"{row.milliseconds:.3f}", show(row.bytes))
     out.print(table, highlight=False)
-    d.draw(rows, data, queries, collection, picture)
+    try:
+        d.draw(rows, data, queries, collection, picture)
+        drawn = f"The picture is {picture}: what is found at each rank, right in green, wrong in red."
+    except MissingExtraError as error:  # the first command that people try: the table is worth having without it
+        drawn = f"No picture was written: {error}"
     out.print(
-        "mAP: mean average precision, higher is better.\n"
-        f"ms: both searches and the whole ranking, in a batch of {d.N_QUERIES}. memory: what that search keeps.\n"
-        f"The picture is {picture}: hits at growing rank, right and wrong marked.",
+        "FSR: fast spectral ranking, by the names of the paper; printed: to the letter of the paper.\n"
+        "mAP: mean average precision, higher is better, 100 at best.\n"
+        f"ms: time for a query, all {d.N_QUERIES} asked at once. memory: what that search needs.\n" + drawn,
         highlight=False,
+        markup=False,
     )
