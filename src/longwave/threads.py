@@ -14,8 +14,8 @@ _PAUSE_HARD = 2  # omp_pause_hard: give up the threads, keep the settings
 def prepare() -> None:
     """Let waiting threads sleep, and make forks safe.
 
-    Two pools of threads that wait by spinning, on cores that others want too, made a search of one query 25 times
-    slower. OpenMP reads the setting once, when it is loaded; one of the user's own stays.
+    Two pools of threads that wait by spinning, on cores that others want too, made a search of one query take 52
+    ms instead of 2 to 4. OpenMP reads the setting once, when it is loaded; one of the user's own stays.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
