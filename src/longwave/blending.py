@@ -118,7 +118,7 @@ class Anchor:
     """
 
     weight: float = 0.6
-    steepness: float = 4.0
+    steepness: float = 3.0
     root: float = 4.0
     neighbor: int = field(default=7, init=False, repr=False)
 
@@ -153,7 +153,7 @@ def parse(blend: float | str | Blending | None) -> Blending | None:
     """A blend from what a user gives: a value, a weight of FSRw, or text; None or 0 for none.
 
     >>> parse("anchor"), parse(0.5)
-    (Anchor(weight=0.6, steepness=4.0, root=4.0), Blend(weight=0.5, scale='peak', everywhere=False))
+    (Anchor(weight=0.6, steepness=3.0, root=4.0), Blend(weight=0.5, scale='peak', everywhere=False))
     """
     if isinstance(blend, str):
         name, _, rest = blend.partition(":")
