@@ -429,6 +429,7 @@ MATS = {
 CELLS = {
     "more cells than bytes": variable(1, (30_000, 30_000), b"", b"gnd"),
     "cells in cells without end": variable(1, (1, 1), DEEP_CELL, b"gnd"),
+    "no cells in very many rows": variable(1, (2**31 - 1, 0), b"", b"gnd"),
     "structs without fields": variable(2, (30_000, 30_000), element(5, b"\x20\0\0\0") + element(1, b""), b"gnd"),
     "fields of no length": variable(2, (1, 1), element(5, bytes(4)) + element(1, b"ok"), b"gnd"),
     "cells that are not there": variable(1, (1, 2), element(14, b""), b"gnd"),

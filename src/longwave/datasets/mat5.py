@@ -130,9 +130,9 @@ def _content(parts: _Parts, depth: int) -> Any:
     count = math.prod(head.shape)
     if head.kind == "cell":
         cells = [_value(parts, depth + 1) for _ in range(_checked(count, 8, parts))]
-        # by columns, as rows where there are several of both
-        rows = [cells[row :: head.shape[0]] for row in range(head.shape[0])]
-        return cells if 1 in head.shape or not cells else rows
+        if 1 in head.shape or not cells:
+            return cells
+        return [cells[row :: head.shape[0]] for row in range(head.shape[0])]  # they are stored by columns
     if head.kind in ("struct", "object"):
         if head.kind == "object":
             parts.element()  # the name of its class
@@ -157,7 +157,8 @@ def _content(parts: _Parts, depth: int) -> Any:
     elif head.kind == "logical":
         found = found.astype(bool)
     else:  # MATLAB stores whole doubles as smaller integers
-        found = found.astype(_NUMERIC[head.code].replace("double", "f8").replace("single", "f4"))
+        with np.errstate(invalid="ignore", over="ignore"):  # numbers that do not fit into the class
+            found = found.astype(_NUMERIC[head.code])
     return found.reshape(head.shape, order="F")
 
 
