@@ -20,6 +20,7 @@ import longwave as lw
 from longwave import datasets
 from longwave.checkpoint import Checkpoint, open_checkpoint
 from longwave.cli.truth import from_json
+from longwave.datasets.parquet_footer import announced_bytes
 from longwave.descriptors import open_picture
 from longwave.errors import DataWarning, FileError, InputError, LongwaveError, StorageError
 from longwave.evaluation import Judgement
@@ -355,9 +356,28 @@ def test_parquet_that_announces_more_than_it_holds(tmp_path):
         table = arrow.table({"x": np.zeros(10_000_000, dtype=np.int64)})
         for _ in range(10):
             writer.write_table(table)
+    footer = parquet.read_metadata(tmp_path / "x.parquet")
+    columns = [footer.row_group(i).column(0) for i in range(footer.num_row_groups)]
+    assert announced_bytes(tmp_path / "x.parquet") == sum(8 * c.num_values + c.total_uncompressed_size for c in columns)
     (answer,) = alone(("labels", tmp_path / "x.parquet"))
     assert "announces" in answer
     assert "at most 64 times" in answer
+
+
+def test_parquet_footers_that_are_wrong(tmp_path):
+    footers = {
+        "a list in a list without end": b"\x19" * 9999,
+        "a struct in a struct without end": b"\x1c" * 9999,
+        "a list longer than the file": b"\x49\xf9" + b"\xff" * 8 + b"\x7f\0",
+        "a number without end": b"\x15" + b"\xff" * 99,
+        "no columns": b"\x15\x02\0",
+        "columns that are numbers": b"\x49\x15\x02\0",
+        "a type that there is not": b"\x1e\0",
+        "nothing": b"",
+    }
+    contents = {what: b"PAR1" + f + struct.pack("<I", len(f)) + b"PAR1" for what, f in footers.items()}
+    contents["a footer longer than the file"] = b"PAR1" + struct.pack("<I", 1 << 31) + b"PAR1"
+    refused("vectors", tmp_path, contents, ".parquet")
 
 
 def test_one_long_label_among_many(tmp_path):

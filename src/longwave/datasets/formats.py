@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from longwave.datasets.mat5 import MatFile
+from longwave.datasets.parquet_footer import announced_bytes
 from longwave.errors import FileError, MissingExtraError
 from longwave.hdf5 import HDF5_SIGNATURE, open_reader
 from longwave.reading import check_growth, mapped_npy, npy_header, open_npz, read_npz
@@ -220,10 +221,11 @@ def _arrow_entry(rows: int, kind: Any, types: Any) -> Entry:
 def _parquet(request: Request) -> Array:
     path = request.path
     parquet, arrow = need("pyarrow.parquet", path), need("pyarrow", path)
+    with decoding(path, ValueError):
+        check_growth(path, announced_bytes(path))
     with decoding(path, arrow.ArrowException, ValueError, LookupError), parquet.ParquetFile(path) as file:
         rows, schema = file.metadata.num_rows, file.schema_arrow
         arrays = {field.name: _arrow_entry(rows, field.type, arrow.types) for field in schema}
-        check_growth(path, _parquet_bytes(file.metadata))
         names: list[str] = []
         if request.ndim == 2 and request.name is None and not any(_fits(2, e) for e in arrays.values()):
             names = [name for name, entry in arrays.items() if _fits(1, entry) and entry.kind == "f"]
@@ -233,13 +235,6 @@ def _parquet(request: Request) -> Array:
             return np.column_stack([_column(path, name, table.column(name)) for name in names])
         name = _choose(request, arrays)
         return _column(path, name, file.read(columns=[name]).column(name))
-
-
-def _parquet_bytes(metadata: Any) -> int:
-    """What the columns announce: values of eight bytes at most, and what is stored of them."""
-    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-    columns = [group.column(i) for group in groups for i in range(group.num_columns)]
-    return sum(max(0, 8 * column.num_values) + max(0, column.total_uncompressed_size) for column in columns)
 
 
 def _column(path: Path, name: str, column: Any) -> Array:
