@@ -37,10 +37,10 @@ VARIED = {
     "alpha": [0.9, 0.95, 0.97, 0.98],
     "blend": [
         0,
-        *(Anchor(weight) for weight in (0.25, 0.5, 0.75, 1.0)),
+        *(Anchor(weight) for weight in (0.25, 0.6, 0.75, 1.0)),
         *(Anchor(steepness=steepness) for steepness in (2.0, 4.0, 6.0, 8.0)),
         *(Anchor(root=root) for root in (2.0, 8.0, 16.0)),
-        Anchor(0.5, 4.0),
+        Anchor(0.6, 4.0),
     ],
 }
 #: Settings this near to the best count as equal.

@@ -132,7 +132,7 @@ def test_what_is_not_reached_follows_in_euclidean_order(digits_split):
 
 
 def test_the_anchor_is_the_formula(index, digits_split):
-    """x'_i = (x_i / max x)^{1/4} + 0.6 exp(−3 (d² − min d²) / σ²), σ the distance to the 7th neighbour."""
+    """x'_i = (x_i / max x)^{1/4} + 0.5 exp(−3 (d² − min d²) / σ²), σ the distance to the 7th neighbour."""
     queries = digits_split[2][:6]
     v = index.vectors.astype(np.float64)
     q = queries / np.linalg.norm(queries, axis=1, keepdims=True)
@@ -142,7 +142,7 @@ def test_the_anchor_is_the_formula(index, digits_split):
     np.put_along_axis(x, raw.ids, raw.scores.astype(np.float64), axis=1)
     share = np.maximum(x / x.max(axis=1, keepdims=True), 0) ** 0.25
     seventh = np.sort(squared, axis=1)[:, [6]]
-    expected = share + 0.6 * np.exp(-3 * (squared - squared.min(axis=1, keepdims=True)) / seventh)
+    expected = share + 0.5 * np.exp(-3 * (squared - squared.min(axis=1, keepdims=True)) / seventh)
     hits = index.search(queries, len(index))
     got = np.empty_like(expected)
     np.put_along_axis(got, hits.ids, hits.scores.astype(np.float64), axis=1)

@@ -113,11 +113,12 @@ class Anchor:
     along the manifold. An item that is the query itself always comes first. What no path reaches follows in the order
     of Euclidean search.
 
-    With regions, v_iᵀq is the pooled similarity of the item, and 1 that of the query to itself. The default;
-    docs/performance.md has what it gains on every collection, and how its constants were found.
+    With regions, v_iᵀq is the pooled similarity of the item, and 1 that of the query to itself; sums over regions tell
+    less than one vector does, so the default is weaker there (`REGIONAL`). docs/performance.md has what it gains on
+    every collection, and how its constants were found.
     """
 
-    weight: float = 0.6
+    weight: float = 0.5
     steepness: float = 3.0
     root: float = 4.0
     neighbor: int = field(default=7, init=False, repr=False)
@@ -149,11 +150,15 @@ class Anchor:
         return np.asarray(np.where(signed[:, None], rooted, np.maximum(rooted, 0)), dtype=np.float32)
 
 
+#: The default where items have several vectors.
+REGIONAL = Anchor(weight=0.2, steepness=2.0)
+
+
 def parse(blend: float | str | Blending | None) -> Blending | None:
     """A blend from what a user gives: a value, a weight of FSRw, or text; None or 0 for none.
 
     >>> parse("anchor"), parse(0.5)
-    (Anchor(weight=0.6, steepness=3.0, root=4.0), Blend(weight=0.5, scale='peak', everywhere=False))
+    (Anchor(weight=0.5, steepness=3.0, root=4.0), Blend(weight=0.5, scale='peak', everywhere=False))
     """
     if isinstance(blend, str):
         name, _, rest = blend.partition(":")

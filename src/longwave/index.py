@@ -45,7 +45,7 @@ from longwave.arrays import (
     unpack_spectrum,
 )
 from longwave.basis import Basis, Part
-from longwave.blending import Anchor, Blending
+from longwave.blending import REGIONAL, Anchor, Blending
 from longwave.candidates import ranked_rows, sample_waves
 from longwave.checks import check_counts, check_value
 from longwave.compact import check_basis_kind, compress, relative_error
@@ -72,7 +72,7 @@ from longwave.types import Array, Filter, Graph, Hits, Progress, Sparse, Spectru
 from longwave.vectors import check_vectors, unit_queries, unit_vectors
 
 # Frozen values: safe as defaults.
-_SOLVER, _SPECTRUM, _FILTER, _BLEND = Spectral(), Advised(), LowPass(0.99), Anchor()
+_SOLVER, _SPECTRUM, _FILTER = Spectral(), Advised(), LowPass(0.99)
 # Rows of a part of Ū that are scanned rather than searched: 40 MB at rank 1,000.
 _SCANNED = 10_000
 #: The paper's own setting: `Index.build(vectors, **PAPER)`.
@@ -149,7 +149,7 @@ class Index:
         recall: float | None = None,
         filter: Filter = _FILTER,
         neighbors: int = 5,
-        blend: float | str | Blending | None = _BLEND,
+        blend: float | str | Blending | None = None,
         seed: int = 0,
         start: Index | None = None,
         workdir: str | Path | None = None,
@@ -185,7 +185,7 @@ class Index:
           basis, which saves time only where hardly anything is new.
 
         What `search` does unless told otherwise: filter (h), neighbors (how many vectors a query observes), blend (what
-        Euclidean similarity adds). pooling: of the scores of an item's vectors, "gmp" or "sum".
+        Euclidean similarity adds: `Anchor()` by default, 0 for nothing). pooling: of the scores of an item's vectors, "gmp" or "sum".
 
         The work: workdir is a folder for finished stages; after a crash the same call goes on from there. memory:
         bytes, or text such as "20G", that the build may take, what the machine has by default; `ResourceError` before
@@ -197,6 +197,8 @@ class Index:
         """
         check_pooling(pooling)
         chosen = _kernel_from(kernel, gamma, regional=groups is not None)
+        if blend is None:
+            blend = Anchor() if groups is None else REGIONAL
         defaults = Defaults(filters.text_of(filter), neighbors, blending.text_of(blending.parse(blend)))
         check_counts(neighbors=neighbors)
         recipe = Recipe(k, chosen, spectrum, components, min_rank, sparsity, recall, seed)
