@@ -185,7 +185,8 @@ class Index:
           basis, which saves time only where hardly anything is new.
 
         What `search` does unless told otherwise: filter (h), neighbors (how many vectors a query observes), blend (what
-        Euclidean similarity adds: `Anchor()` by default, 0 for nothing). pooling: of the scores of an item's vectors, "gmp" or "sum".
+        Euclidean similarity adds: `Anchor()` by default, 0 for nothing). pooling: how the scores of an item's vectors
+        become one, "gmp" or "sum".
 
         The work: workdir is a folder for finished stages; after a crash the same call goes on from there. memory:
         bytes, or text such as "20G", that the build may take, what the machine has by default; `ResourceError` before
