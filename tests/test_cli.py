@@ -59,7 +59,7 @@ def test_evaluate_digits(folder):
     assert code == 0
     assert map_of(out) == pytest.approx(65.8, abs=0.1)
     _, out, _ = run("evaluate", "d.longwave", "q.npy", *labels, cwd=folder)
-    assert map_of(out) == pytest.approx(87.1, abs=0.5)
+    assert map_of(out) == pytest.approx(88.3, abs=0.5)  # k 20, rank 20
     _, out, _ = run("evaluate", "d.longwave", "q.npy", *labels, "--per-query", cwd=folder)
     assert len(re.findall(r"^query \d+: ", out, re.M)) == 200
 
@@ -152,7 +152,7 @@ def test_search_writes_every_format(folder, digits_split):
         ["--no-complement"],
         ["--blend", "1", "--blend-scale", "printed"],
         ["--blend", "1", "--blend-everywhere"],
-        ["--cut", "5", "--neighbors", "20", "--region-sum", "products"],
+        ["--cut", "5", "--neighbors", "20", "--region-sum", "similarities"],
     ],
     ids=" ".join,
 )
@@ -369,7 +369,7 @@ def test_demo(tmp_path):
     rows = {cells[1].strip(): cells for line in out.splitlines() if len(cells := line.split("│")) > 5}
     assert float(rows["Euclidean"][3]) == pytest.approx(65.8, abs=0.1)
     assert float(rows["linear system"][3]) == pytest.approx(87.1, abs=0.2)
-    assert float(rows["Longwave's default"][3]) == pytest.approx(87.1, abs=0.5)
+    assert float(rows["Longwave's default"][3]) == pytest.approx(90.2, abs=0.5)
     assert (tmp_path / "demo.png").stat().st_size > 20_000
 
 
@@ -435,7 +435,7 @@ def test_explain_an_item(folder):
     item = json.loads((folder / "h.json").read_text())[2]["ids"][4]
     code, out, err = run("explain", "d.longwave", "q.npy", item, "--row", 2, cwd=folder)
     assert code == 0, err
-    assert "from 10 neighbours of the query" in out
+    assert "from 5 neighbours of the query" in out
     assert out.strip().endswith(str(item))
     code, _, err = run("explain", "d.longwave", "q.npy", item, "--row", 999, cwd=folder)
     assert (code, "--row must be from 0 to 199" in err) == (1, True)
@@ -492,22 +492,34 @@ def test_rows_for_one_filter(folder):
     assert (code, "need --fast" in err) == (1, True)
 
 
-def test_an_automatic_index_is_searched_as_the_library_searches_it(tmp_path, digits_split):
+def test_the_default_index_is_searched_as_the_library_searches_it(tmp_path, digits_split):
     vectors, _, queries, _ = digits_split
     np.save(tmp_path / "v.npy", vectors[:600])
     np.save(tmp_path / "q.npy", queries[:20])
-    _, built, _ = run("build", tmp_path / "v.npy", "-o", tmp_path / "i", "--auto", "--rank", 30)
-    assert "found: k" in built
-    assert "tolerance 0.01" in built
+    code, _, err = run("build", tmp_path / "v.npy", "-o", tmp_path / "i", "--auto")  # a word of older scripts
+    assert code == 0, err
     run("search", tmp_path / "i", tmp_path / "q.npy", "-k", 20, "-o", tmp_path / "h.npz")
-    hits = lw.Index.load(tmp_path / "i").search(queries[:20], 20)
+    index = lw.Index.load(tmp_path / "i")
+    hits = index.search(queries[:20], 20)
     found = np.load(tmp_path / "h.npz")
     assert np.array_equal(found["ids"], hits.ids)
     assert np.allclose(found["confidence"], hits.confidence)
-    assert "blend auto, tolerance 0.01" in run("info", tmp_path / "i")[1]
-    tuned = run("tune", tmp_path / "v.npy")[1]
-    assert "stability" in tuned
-    assert "build --k" in tuned
+    assert index.settings == lw.Index.build(vectors[:600], progress=False).settings
+    told = " ".join(run("info", tmp_path / "i")[1].split())
+    assert "kernel local:7,5,4,3, balanced True" in told
+    assert "a search spreads from the 5 nearest vectors, and outstanding nearest neighbours stay in front" in told
+
+
+def test_build_as_in_the_paper_but_for_what_is_said(tmp_path, digits_split):
+    np.save(tmp_path / "v.npy", digits_split[0][:300])
+    code, _, err = run("build", tmp_path / "v.npy", "-o", tmp_path / "i", "--paper", "--k", 20)
+    assert code == 0, err
+    known = lw.Index.load(tmp_path / "i").settings
+    assert (known.k, known.kernel, known.balanced) == (20, "power:3", False)
+    assert (known.search.filter, known.search.neighbors, known.search.blend) == ("lowpass:0.99", 10, "none")
+    run("build", tmp_path / "v.npy", "-o", tmp_path / "j", "--paper", "--gamma", 5, "--blend", "anchor")
+    known = lw.Index.load(tmp_path / "j").settings
+    assert (known.kernel, known.search.blend) == ("power:5", "anchor")
 
 
 def test_tune_by_labels_and_what_it_refuses(tmp_path, digits_split):
@@ -515,8 +527,13 @@ def test_tune_by_labels_and_what_it_refuses(tmp_path, digits_split):
     for name, array in (("v", vectors[:500]), ("q", queries[:30]), ("l", labels[:500]), ("ql", query_labels[:30])):
         np.save(tmp_path / f"{name}.npy", array)
     asked = ("--queries", tmp_path / "q.npy", "--labels", tmp_path / "l.npy", "--query-labels", tmp_path / "ql.npy")
-    assert "mAP" in run("tune", tmp_path / "v.npy", *asked)[1]
-    assert "give --queries" in run("tune", tmp_path / "v.npy", "--labels", tmp_path / "l.npy")[2]
+    for options in (asked, ("--labels", tmp_path / "l.npy")):
+        code, out, err = run("tune", tmp_path / "v.npy", *options)
+        assert code == 0, err
+        assert "the defaults have" in " ".join(out.split())
+    assert "there is nothing to tune" in run("tune", tmp_path / "v.npy")[2]
+    assert "a label for each vector, 500, got 30" in run("tune", tmp_path / "v.npy", "--labels", tmp_path / "ql.npy")[2]
+    assert "give --queries F" in run("tune", tmp_path / "v.npy", "--truth", tmp_path / "t.json")[2]
 
 
 @pytest.mark.parametrize(

@@ -194,8 +194,7 @@ def test_fewer_allowed_than_asked_for_are_returned(index, digits_split):
 def test_the_rank_follows_from_the_graph(digits_split):
     rank = lw.Index.build(digits_split[0], progress=False).settings.rank
     assert 50 <= rank <= 700
-    assert Advised(most=60).rank == 60
-    assert lw.Index.build(digits_split[0], spectrum=Advised(most=60), progress=False).settings.rank <= 60
+    assert lw.Index.build(digits_split[0], spectrum=Advised(rank=60), progress=False).settings.rank <= 60
 
 
 def test_explain_has_the_score_of_search(index, digits_split):

@@ -8,15 +8,14 @@ number, has as many clusters as the root of the number of rows.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from longwave.compact import skip_polysemous
+from longwave.compact import one_thread, skip_polysemous
 from longwave.errors import ConvergenceWarning, CorruptIndexError, InputError
 from longwave.types import Array, Neighbors
 from longwave.vectors import row_blocks
@@ -102,22 +101,6 @@ def check_search(kind: str | None, dimension: int | None = None) -> None:
             return
         over = "" if dimension is None else f" over {dimension} dimensions"
         raise InputError(f"'{kind}' is no search that faiss has{over}; use IVF,SQfp16, HNSW32, SQ8 or PQ64") from error
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Let faiss work in the calling thread alone: OpenMP keeps this setting for each thread, and no other is disturbed.
-
-    For one query others are hardly worth waking; on a busy machine, waiting for them took 24 ms instead of 0.3.
-    """
-    import faiss
-
-    threads = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(1)
-    try:
-        yield
-    finally:
-        faiss.omp_set_num_threads(threads)
 
 
 def build(

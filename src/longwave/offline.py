@@ -89,10 +89,11 @@ class Recipe:
                 stacklevel=3,
             )
         check(vertex_graph.component_sizes)
-        method = self.spectrum
+        method, spare = self.spectrum, 0
         if isinstance(method, Advised):
+            spare = method.spare(vertex_graph.n_vertices)
             method = method.for_graph(vertex_graph, seed=self.seed)
-        basis = self._decompose(method, vertex_graph, Run(self.seed, progress, checkpoint), earlier)
+        basis = self._decompose(method, vertex_graph, Run(self.seed, progress, checkpoint), earlier, spare)
         if basis is not None and self.sparsity is not None:
             count = round((1 - self.sparsity) * basis.eigenvectors.nonzeros)
             basis = sparsify(basis, vertex_graph.normalized, nonzeros=count, filter=_SPARSE_FILTER)
@@ -135,12 +136,13 @@ class Recipe:
         return found, measured
 
     def _decompose(
-        self, method: Method | None, vertex_graph: Graph, run: Run, earlier: Basis | None
+        self, method: Method | None, vertex_graph: Graph, run: Run, earlier: Basis | None, spare: int
     ) -> Spectrum | None:
         if method is None:
             return None
         if self.components == "blocks":
-            return blocks.decompose_blocks(vertex_graph, method, run, min_rank=self.min_rank, earlier=earlier)
+            options = {"min_rank": self.min_rank, "spare": spare}
+            return blocks.decompose_blocks(vertex_graph, method, run, earlier=earlier, **options)
         decompose = blocks.decompose_giant if self.components == "giant" else blocks.decompose_whole
         return decompose(vertex_graph, method, run, earlier=earlier)
 

@@ -109,37 +109,36 @@ def advise(
 class Advised:
     """`Chebyshev` of the rank that the graph calls for: the smallest that leaves out at most `error` of h(𝒲)y.
 
-    most: never more than that. The error is estimated from the density of states, for h_0.99 and a random y. Up to
+    rank: never more than that. The error is estimated from the density of states, for h_0.99 and a random y. Up to
     1,500 vertices all pairs are computed, which takes a second, and nothing is left out. The default of `Index.build`.
     """
 
-    most: int = 1000
+    rank: int = 1000
     error: float = 0.05
-
-    @property
-    def rank(self) -> int:
-        """At most."""
-        return self.most
 
     def memory(self, n: int) -> int:
         """Bytes at the peak for a component of n vertices, at most."""
-        return Chebyshev(self.most).memory(n)
+        return Chebyshev(self.rank).memory(n)
+
+    def spare(self, n: int) -> int:
+        """Entries that components of middle size may take on top: in memory about what the rest of the basis takes."""
+        return n * self.rank // 4
 
     def for_graph(self, graph: Graph, *, seed: int = 0) -> Method:
         """The method for this graph. Time that of about 500 products with 𝒲."""
-        if graph.n_vertices <= min(_COMPLETE, 2 * self.most):
+        if graph.n_vertices <= min(_COMPLETE, 2 * self.rank):
             return Exact()
         vertices = np.flatnonzero(graph.component_sizes[graph.labels] > 1)
-        ranks = [rank for rank in _STEPS if rank < min(self.most, len(vertices))]
+        ranks = [rank for rank in _STEPS if rank < min(self.rank, len(vertices))]
         if not ranks:
-            return Chebyshev(self.most)
+            return Chebyshev(self.rank)
         density = density_of_states(submatrix(graph.normalized, vertices)[0], seed=seed, probes=8)
         enough = (rank for rank in ranks if error_left(density, rank, _FILTER) <= self.error)
-        return Chebyshev(next(enough, self.most))
+        return Chebyshev(next(enough, self.rank))
 
     def __call__(self, matrix: Sparse, run: Run = DEFAULT_RUN) -> Spectrum:
         """As `Chebyshev`, of the largest rank: the graph chooses before."""
-        return Chebyshev(self.most)(matrix, run)
+        return Chebyshev(self.rank)(matrix, run)
 
 
 def error_left(density: Density, rank: int, filter: Filter) -> float:

@@ -361,7 +361,7 @@ def tune(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the random numbers: the same seed gives the same answer.")] = 0,
 ) -> None:
-    """Look for better settings than the defaults, where answers are known.
+    """Look for better settings, where answers are known.
 
     Without answers there is nothing to tune: the defaults fit every collection that was tried. With --queries and
     --truth, or --labels and --query-labels, one setting after the other is varied; with --labels alone some of the
