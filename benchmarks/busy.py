@@ -36,12 +36,11 @@ CASES = [
     ("fashion, exact", "longwave", "apart"),
     ("digits", "longwave", "apart"),
     ("digits", "longwave", "together"),
-    ("digits, auto", "longwave", "apart"),
 ]
 
 
 def indexes(folder):
-    """Build what is not there: Fashion-MNIST, digits, and digits tuned."""
+    """Build what is not there: Fashion-MNIST and digits."""
     from longwave import Index
     from longwave.datasets import digits, fashion_mnist, held_out
 
@@ -53,8 +52,6 @@ def indexes(folder):
         Index.build(images[:60_000]).save(folder / "fashion")
     if not (folder / "digits").exists():
         Index.build(small[rest]).save(folder / "digits")
-    if not (folder / "digits, auto").exists():
-        Index.build(small[rest], auto=True).save(folder / "digits, auto")
 
 
 def timed(function, queries):

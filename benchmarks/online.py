@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from benchmarks import measure
 from benchmarks.regional import DIMENSIONS, enlarged
-from longwave import Chebyshev, ConjugateGradient, Euclidean, Index, LowPass, Precomputed, Spectral
+from longwave import PAPER, Chebyshev, ConjugateGradient, Euclidean, Index, LowPass, Precomputed, Spectral
 from longwave.observation import Queries
 from longwave.online import Asked, rank_all, rank_few
 from longwave.vectors import normalize
@@ -65,7 +65,7 @@ def main(dimensions=512, n=100_000, rank=1000):
         return result
 
     # The plan is the index's own: at this size it adds approximate searches by itself.
-    fast = clock("build", lambda: Index.build(vectors, k=50, spectrum=Chebyshev(rank)))
+    fast = clock("build", lambda: Index.build(vectors, spectrum=Chebyshev(rank), progress=False, **PAPER))
     exact = replace(fast, first=None, second=None)
     stored = clock("precompute", lambda: fast.precompute(filter=filter, top=500))
     kinds = {kind: exact.compress(basis=kind) for kind in ("float16", "int8")}

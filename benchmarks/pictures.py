@@ -20,7 +20,7 @@ import numpy as np
 from PIL import Image
 
 from benchmarks import measure
-from longwave import Chebyshev, Euclidean, Index, LowPass
+from longwave import PAPER, Chebyshev, Euclidean, Index, LowPass, Power
 from longwave.descriptors import (
     Encoder,
     Whitening,
@@ -91,7 +91,7 @@ class Oxford:
         found = {}
         for gamma in gammas:
             named = {"ids": items} if query_of is None else {"groups": items}
-            index = Index.build(vectors, gamma=gamma, spectrum=Chebyshev(rank), **named)
+            index = Index.build(vectors, spectrum=Chebyshev(rank), **{**PAPER, "kernel": Power(gamma), **named})
             found.setdefault("euclidean", self.mean_ap(index, queries, query_of, only, solver=Euclidean()))
             for alpha in alphas:
                 value = self.mean_ap(index, queries, query_of, only, filter=LowPass(alpha))
@@ -104,9 +104,7 @@ def two_commands(kind, encoder, folder):
     target = folder / f"{kind}.longwave"
     options = ("--regions",) if kind == "regional" else ()
     start = time.perf_counter()
-    longwave(
-        "build", "--images", PICTURES, "--encoder", encoder, *options, "--rank", RANK[kind], "-o", target, "--force"
-    )
+    longwave("build", "--images", PICTURES, "--encoder", encoder, *options, "-o", target, "--force")
     found = {"seconds": round(time.perf_counter() - start, 1)}
     for solver in ("euclidean", "spectral"):
         text = longwave(

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import measure
-from longwave import Chebyshev, Index
+from longwave import PAPER, Chebyshev, Index
 from longwave.datasets import fashion_mnist
 from longwave.vectors import normalize, row_blocks
 
@@ -83,7 +83,7 @@ def main(workdir, rank=5000, n=570_000):
     log = Log(Path(f"{workdir}-log.json"))
     vectors = enlarged(n)
     log("vectors", n, n)
-    index = Index.build(vectors, k=50, spectrum=Chebyshev(rank), workdir=workdir, progress=log)
+    index = Index.build(vectors, spectrum=Chebyshev(rank), workdir=workdir, progress=log, **PAPER)
     log("built", 1, 1)
     spectrum, sizes = index.spectrum, index.graph.component_sizes
     measure.save(

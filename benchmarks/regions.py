@@ -16,7 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import measure
-from longwave import Chebyshev, Euclidean, Index, LowPass
+from longwave import PAPER as SETTING
+from longwave import Chebyshev, Euclidean, Index, LowPass, Power
 from longwave.descriptors import reduce_regions
 from longwave.evaluation import Judgement, mean_average_precision
 from longwave.neighbors import nearest_others
@@ -128,7 +129,7 @@ def main(workdir, rank=1000):
 
     asked = measure.summed(queries, query_of)
     start = time.perf_counter()
-    whole = Index.build(measure.summed(vectors, image_of), spectrum=Chebyshev(rank))
+    whole = Index.build(measure.summed(vectors, image_of), spectrum=Chebyshev(rank), **SETTING)
     facts = {"k": 50, "rank": rank, "seconds": time.perf_counter() - start, "memory": whole.memory()}
     hits = whole.search(asked, len(whole), solver=Euclidean())
     table.add("global, Euclidean", mAP=round(100 * mean_average_precision(hits.ids, judgements), 2))
@@ -138,7 +139,7 @@ def main(workdir, rank=1000):
 
     five = kept(folder / "reduced.npz", lambda: five_of(vectors, image_of))
     start = time.perf_counter()
-    small = Index.build(five["vectors"], groups=five["image_of"], k=50, spectrum=Chebyshev(rank))
+    small = Index.build(five["vectors"], groups=five["image_of"], spectrum=Chebyshev(rank), **SETTING)
     facts = {"k": 50, "rank": rank, "seconds": time.perf_counter() - start, "memory": small.memory()}
     facts |= {"vertices": len(five["vectors"]), "reduce_seconds": float(five["seconds"])}
     for y in (PAPER, USUAL, PAPER_PRODUCTS, PRODUCTS):
@@ -156,8 +157,8 @@ def main(workdir, rank=1000):
         pair = lists["ids"][:, :k].astype(np.int64), np.ascontiguousarray(lists["similarities"][:, :k])
         start = time.perf_counter()
         index = Index.build(
-            vectors, groups=image_of, lists=pair, gamma=gamma, spectrum=Chebyshev(rank if judged else 250),
-            workdir=folder / f"k{k}-gamma{gamma:g}",
+            vectors, groups=image_of, lists=pair, spectrum=Chebyshev(rank if judged else 250),
+            workdir=folder / f"k{k}-gamma{gamma:g}", **{**SETTING, "kernel": Power(gamma)},
         )  # fmt: skip
         facts = {"k": k, "gamma": gamma, "vertices": len(vectors), "seconds": time.perf_counter() - start}
         facts |= {"lists_seconds": float(lists["seconds"]), "memory": index.memory()}

@@ -14,7 +14,7 @@ import faiss
 import numpy as np
 
 from benchmarks import measure
-from longwave import Chebyshev, ConjugateGradient, Euclidean, Hybrid, Index, LowPass, Precomputed
+from longwave import PAPER, Chebyshev, ConjugateGradient, Euclidean, Hybrid, Index, LowPass, Precomputed
 from longwave.baselines import QueryExpansion, TruncatedDiffusion
 from longwave.datasets import shared
 from longwave.evaluation import mean_average_precision
@@ -29,9 +29,9 @@ def main(rank=1000):
     data = shared.oxford()
     vectors = normalize(np.vstack([data.vectors, shared.oxford_distractors()]))
     queries, judgements, n = normalize(data.queries), data.judgements, len(vectors)
-    lists = Index.build(vectors, k=50, spectrum=None, fast=False)
-    index = Index.build(vectors, k=50, spectrum=Chebyshev(rank), fast=False)
-    low = Index.build(vectors, k=50, spectrum=Chebyshev(300), fast=False)
+    lists = Index.build(vectors, spectrum=None, fast=False, **PAPER)
+    index = Index.build(vectors, spectrum=Chebyshev(rank), fast=False, **PAPER)
+    low = Index.build(vectors, spectrum=Chebyshev(300), fast=False, **PAPER)
     rows = {}
 
     def record(name, search, parts, *, hits=None, group="longwave", batch=False):
@@ -88,7 +88,7 @@ def main(rank=1000):
         small = index.compress(basis=kind)
         record(f"FSR, rank {rank}, basis {kind}", searched(small), size(small))
     for sparsity in (0.5, 0.8, 0.9, 0.95):
-        small = Index.build(vectors, k=50, spectrum=Chebyshev(rank), sparsity=sparsity, fast=False)
+        small = Index.build(vectors, spectrum=Chebyshev(rank), sparsity=sparsity, fast=False, **PAPER)
         record(f"FSR, rank {rank}, {sparsity:.0%} sparse", searched(small), size(small))
     for kind in ("float16", "PQ64", "PQ256"):
         small = index.compress(vectors=kind)

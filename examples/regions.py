@@ -10,6 +10,6 @@ photo_of = np.repeat(np.arange(200), 3)  # three regions per photograph
 place_of = rng.integers(0, 40, size=600)
 regions = places[place_of] + 0.6 * rng.normal(size=(600, 32))
 
-index = lw.Index.build(regions, groups=photo_of, k=10, spectrum=lw.Chebyshev(rank=50))
+index = lw.Index.build(regions, groups=photo_of, k=10)
 hits = index.search(regions[:3], k=5, query_groups=[0, 0, 0], cut=20)  # photograph 0 as the query
 print("nearest to photograph 0:", hits.ids[0])

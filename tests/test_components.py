@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import oracle
 from longwave import Chebyshev, Exact, Lanczos, LowPass, Simultaneous
@@ -138,3 +139,25 @@ def test_many_small_components_leave_the_rank_to_the_giant():
     in_giant = np.abs(spectrum.eigenvectors.toarray()[:600]).max(axis=0) > 1e-6
     assert in_giant.sum() == rank_share(600, n_vertices=1080, rank=120, min_rank=5) == 67
     assert spectrum.rank == 67 + 60 * 5
+
+
+def test_cutting_out_a_component_does_not_look_at_the_others():
+    """Rows and columns of a component are those of the whole matrix, in another order."""
+    from longwave.components import submatrix
+
+    rng = np.random.default_rng(0)
+    blocks = [sp.random_array((n, n), density=0.5, rng=rng) for n in (5, 9, 4)]
+    whole = sp.csr_array(sp.block_diag([b + b.T for b in blocks]), dtype=np.float32)
+    vertices = np.arange(5, 14)
+    part, order = submatrix(whole, vertices)
+    assert sorted(order.tolist()) == vertices.tolist()
+    np.testing.assert_array_equal(part.toarray(), whole.toarray()[np.ix_(order, order)])
+
+
+def test_components_of_middle_size_are_kept_whole_as_far_as_there_is_room():
+    from longwave.components import _kept_whole
+
+    sizes = np.array([5000, 700, 300, 300, 2])
+    assert _kept_whole(sizes, 0) == set()
+    assert _kept_whole(sizes, 4 + 90_000) == {4, 2}
+    assert _kept_whole(sizes, 10**9) == {1, 2, 3, 4}

@@ -375,7 +375,7 @@ def test_the_data_folder(tmp_path, monkeypatch):
     assert shared.data_folder(tmp_path / "..") == tmp_path / ".."
     with pytest.raises(FileError, match="LONGWAVE_DATA"):
         shared.data_folder(tmp_path / "absent")
-    with pytest.raises(InputError, match="cran, med, cisi, npl, .*, got 'x'"):
+    with pytest.raises(InputError, match=r"cran, med, cisi, npl, .*, got 'x'"):
         shared.text("x", tmp_path)
     with pytest.raises(InputError, match="digits or one of"):
         shared.labelled("x", tmp_path)

@@ -156,7 +156,11 @@ def test_regional_blend_pools_like_x(vectors, queries):
 
 
 def test_peak_scale_is_defined_for_every_filter_and_impulse_is_not(index, queries):
-    index.search(queries, 3, filter=lw.Ideal(0.5), blend=lw.Blend(1.0, "peak"))
+    """With a scale of max x / max s, the best of both terms together is at most twice the best of x."""
+    plain = index.search(queries, 3, filter=lw.Ideal(0.5), blend=0)
+    mixed = index.search(queries, 3, filter=lw.Ideal(0.5), blend=lw.Blend(1.0, "peak", everywhere=True))
+    assert (mixed.scores[:, 0] > plain.scores[:, 0]).all()
+    assert (mixed.scores[:, 0] <= 2 * plain.scores[:, 0] + 1e-6).all()
     with pytest.raises(FilterError, match=r"needs h\(0\) > 0"):
         index.search(queries, 3, filter=lw.Ideal(0.5), blend=lw.Blend(1.0, "impulse"))
 
@@ -436,8 +440,10 @@ def test_blend_leaves_an_exact_extension_alone(vectors, queries):
 
 def test_blend_everywhere_needs_no_basis(vectors, queries):
     index = paper_index(vectors, k=10, spectrum=None)
-    hits = index.search(queries, 5, solver=lw.ConjugateGradient(), blend=lw.Blend(1.0, everywhere=True))
-    assert hits.ids.shape == (12, 5)
+    options = {"solver": lw.ConjugateGradient()}
+    mixed = index.search(queries, 300, blend=lw.Blend(1e6, everywhere=True), **options)
+    plain = index.search(queries, 300, solver=lw.Euclidean())
+    np.testing.assert_array_equal(mixed.ids[:, :20], plain.ids[:, :20])  # a huge weight ranks by similarity
 
 
 def test_ids_from_a_column_of_objects(vectors):
@@ -474,3 +480,30 @@ def test_start_from_an_earlier_index(vectors, queries, monkeypatch):
         paper_index(vectors[:100], **options, start=earlier)
     with pytest.raises(InputError, match="open one with"):
         paper_index(vectors, **options, start="earlier.longwave")
+
+
+@pytest.mark.parametrize("method", [lw.Chebyshev, lw.Lanczos, lw.Simultaneous, lw.Exact])
+def test_a_rank_is_a_whole_number(method):
+    for wrong in (10.0, "10", True, 0):
+        with pytest.raises(InputError, match="rank must be a whole number of at least 1"):
+            method(rank=wrong)
+
+
+def test_memory_counts_the_copy_by_column_of_a_sparse_basis(vectors, queries):
+    index = paper_index(vectors, k=10, spectrum=lw.Lanczos(40), components="whole", sparsity=0.5)
+    index.search(queries[0], 5)
+    basis = index.spectrum.eigenvectors
+    copy = basis.by_column
+    held = basis.nbytes + copy.data.nbytes + copy.indices.nbytes + copy.indptr.nbytes
+    assert abs(index.memory()["basis"] / held - 1) < 0.05
+
+
+def test_quantised_vectors_are_not_decoded_for_a_query(vectors, queries, monkeypatch):
+    index = paper_index(vectors, k=10, spectrum=lw.Lanczos(40)).compress(vectors="SQ8").extend(queries[:3])
+    wanted = index.search(queries[5], 10).ids
+
+    def decoded(self, rows):
+        raise AssertionError("decoded")
+
+    monkeypatch.setattr("longwave.compact.Quantized.__getitem__", decoded)
+    np.testing.assert_array_equal(index.search(queries[5], 10).ids, wanted)

@@ -99,6 +99,11 @@ class Basis:
         return int(dense + sum(a.nbytes for a in (self.sparse.data, self.sparse.indices, self.sparse.indptr)))
 
     @property
+    def nbytes_searched(self) -> int:
+        """The same with the by-column copy of the sparse part, which single queries make."""
+        return int(self.nbytes + sum(a.nbytes for a in (self.sparse.data, self.sparse.indices)))
+
+    @property
     def nonzeros(self) -> int:
         """Stored entries: all of the dense parts, and the sparse ones."""
         return int(sum(np.prod(part.values.shape) for part in self.parts) + self.sparse.nnz)

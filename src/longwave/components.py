@@ -136,15 +136,20 @@ def _kept_whole(sizes: NDArray[np.int64], spare: int) -> set[int]:
 def submatrix(matrix: Sparse, vertices: NDArray[np.int64]) -> tuple[Sparse, NDArray[np.int64]]:
     """The rows and columns of some vertices, in an order that keeps neighbours near in memory, and that order.
 
+    vertices: ascending, whole components, so that all their columns are among them; the work does not grow with the
+    matrix around them.
     Reverse Cuthill–McKee takes a fraction of a second; sparse products then read from the cache, which makes them 3 to
     4 times faster (measured on Fashion-MNIST, n = 57,646).
     """
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-    ordered = vertices[reverse_cuthill_mckee(matrix[vertices][:, vertices], symmetric_mode=True)]
-    part = sp.csr_array(matrix[ordered][:, ordered])
+    rows = sp.csr_array(matrix[vertices])
+    columns = np.searchsorted(vertices, rows.indices).astype(np.int32)
+    part = sp.csr_array((rows.data, columns, rows.indptr), shape=(len(vertices),) * 2)
+    order = reverse_cuthill_mckee(part, symmetric_mode=True)
+    part = sp.csr_array(part[order][:, order])
     part.sort_indices()
-    return part, ordered
+    return part, vertices[order]
 
 
 def _decompose(matrix: Sparse, vertices: NDArray[np.int64], method: Method, run: Run, earlier: Basis | None) -> _Block:

@@ -619,8 +619,8 @@ class Index:
         return {
             "vectors": self.vectors.nbytes,
             "graph": matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes,
-            "basis": 0 if self.spectrum is None else self.spectrum.eigenvectors.nbytes,
-            "pooled": 0 if self.pooled is None else self.pooled.nbytes,
+            "basis": 0 if self.spectrum is None else self.spectrum.eigenvectors.nbytes_searched,
+            "pooled": 0 if self.pooled is None else self.pooled.nbytes_searched,
             "first search": 0 if self.first is None else self.first.nbytes,
             "second search": sum(search.nbytes for search in self.second or () if search is not None),
             "rows": 0 if self.rows is None else sum(a.nbytes for a in pack_sparse("rows", self.rows).values()),

@@ -90,12 +90,12 @@ def first_search(online: Online, regions: NDArray[np.float32], count: int) -> Ne
     vectors, n = online.vectors, online.n_vertices
     if isinstance(vectors, Quantized) and len(vectors) == n:
         return Ann(vectors.index, vectors.kind, 0, 1.0, count).search(regions, count)
-    if isinstance(vectors, Compact):  # decoded tile by tile; one query is scanned as it is
-        if len(regions) > 1:
-            return nearest(regions, vectors.head(n), k=count)
-        ids, products = top_k(vectors.head(n).products(np.ascontiguousarray(regions[0]))[None, :], count)
-        return Neighbors(ids, np.asarray(products, dtype=np.float32))
-    return nearest(regions, vectors[:n], k=count)
+    if isinstance(vectors, Compact | Quantized) and len(regions) == 1:  # one query is scanned as it is
+        products = vectors.products(np.ascontiguousarray(regions[0]))[None, :n]
+        ids, best = top_k(products, count)
+        return Neighbors(ids, np.asarray(best, dtype=np.float32))
+    # Rows in fewer bytes are decoded tile by tile.
+    return nearest(regions, vectors.head(n) if isinstance(vectors, Compact) else vectors[:n], k=count)
 
 
 def lists_needed(online: Online, neighbors: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Protocol
 
 import numpy as np
@@ -53,8 +54,8 @@ class Method(Protocol):
 
 def check_rank(rank: int | None) -> None:
     """A rank is a whole number of at least 1, or None for all."""
-    if rank is not None and (rank < 1 or int(rank) != rank):
-        raise InputError(f"rank must be a whole number of at least 1, got {rank}; use Exact() for all eigenpairs")
+    if rank is not None and (isinstance(rank, bool) or not isinstance(rank, Integral) or rank < 1):
+        raise InputError(f"rank must be a whole number of at least 1, got {rank!r}; use Exact() for all eigenpairs")
 
 
 def fix_signs(eigenvectors: Array) -> None:
