@@ -169,7 +169,8 @@ class Index:
         The graph:
 
         - k: neighbours of each vector, itself not counted; a k above n − 1 is clipped.
-        - kernel: how neighbours weigh, `Local()` by default, `Power(3)` with groups; gamma is short for `Power(gamma)`.
+        - kernel: how neighbours weigh, `Local()` by default (a gentler one for large collections whose long waves would
+          not fit a basis), `Power(3)` with groups; gamma is short for `Power(gamma)`.
         - lists: neighbours from elsewhere, row numbers (n, k) or a pair of these and their dot products; k is theirs.
         - recall: of the neighbour lists; None is exact but for large n, where it is 0.95.
         - balanced: divide the score of every vertex by the root of its degree, so that popular ones do not win.
@@ -241,7 +242,7 @@ class Index:
                 k=recipe.k,
                 k_used=made.k_used,
                 recall=made.recall,
-                kernel=kernels.text_of(chosen),
+                kernel=kernels.text_of(made.kernel),
                 balanced=bool(balanced),
                 spectrum=repr(made.method),
                 rank=None if made.method is None else made.method.rank,
@@ -252,7 +253,7 @@ class Index:
                 seed=seed,
                 search=defaults,
             )
-            index = cls(unit, made.graph, made.spectrum, items, settings, similarity=chosen, pooling=pooled)
+            index = cls(unit, made.graph, made.spectrum, items, settings, similarity=made.kernel, pooling=pooled)
             index = index._with_pooled()
             measured = fidelity(index.system, filter, seed=seed)
             index = replace(index, settings=replace(settings, fidelity=measured))
@@ -814,14 +815,14 @@ def _structure(found: Ann | None) -> Structure | None:
     return None if found is None else Structure(found.kind, found.effort, found.recall, found.k)
 
 
-def _kernel_from(kernel: Kernel | None, gamma: float | None, *, regional: bool) -> Kernel:
+def _kernel_from(kernel: Kernel | None, gamma: float | None, *, regional: bool) -> Kernel | None:
     if gamma is not None:
         if kernel is not None:
             raise InputError(f"gamma={gamma} is short for kernel=Power({gamma}); give only one of the two")
         return Power(gamma)
-    if kernel is not None:
-        return kernel
-    return Power(3.0) if regional else Local()
+    if kernel is None and regional:
+        return Power(3.0)
+    return kernel
 
 
 def _extended_pooling(index: Index, added: NDArray[np.float32], fresh: Items) -> Sparse:

@@ -162,3 +162,7 @@ def parse(text: str) -> Kernel:
 def _check_positive(name: str, value: object) -> None:
     if not isinstance(value, Real) or not 0 < float(value) < np.inf:
         raise InputError(f"{name} must be a number above 0 and finite, got {value!r}")
+
+
+#: Where the graph of the usual one has more long waves than a basis can hold (`planning.Advised.serves`).
+GENTLE = Local(steepness=2.0, exponent=2.0, query_steepness=2.0)

@@ -18,7 +18,7 @@ from longwave.checkpoint import Checkpoint, fingerprint, open_checkpoint
 from longwave.checks import check_counts, check_value
 from longwave.errors import DataWarning, InputError
 from longwave.filters import LowPass
-from longwave.kernels import Kernel
+from longwave.kernels import GENTLE, Kernel, Local
 from longwave.planning import Advised
 from longwave.spectrum import Method, sparsify
 from longwave.spectrum.method import Run
@@ -32,10 +32,13 @@ COMPONENTS = ("blocks", "giant", "whole")
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a graph and its basis are made. The parameters are those of `Index.build`; making one checks them."""
+    """How a graph and its basis are made. The parameters are those of `Index.build`; making one checks them.
+
+    kernel: None for `Local`, as sharp as a basis can follow.
+    """
 
     k: int
-    kernel: Kernel
+    kernel: Kernel | None
     spectrum: Method | None
     components: str
     min_rank: int
@@ -49,7 +52,8 @@ class Recipe:
             check_value(self.spectrum, "spectrum", "a value such as Chebyshev(rank=1000), or None")
         if not isinstance(self.seed, Integral) or self.seed < 0:
             raise InputError(f"seed must be a whole number of at least 0, got {self.seed!r}")
-        check_value(self.kernel, "kernel", "a value such as Local() or Power(3)")
+        if self.kernel is not None:
+            check_value(self.kernel, "kernel", "a value such as Local() or Power(3)")
         if self.components not in COMPONENTS:
             raise InputError(f"components must be one of {', '.join(COMPONENTS)}, got '{self.components}'")
         if self.sparsity is not None and not 0 <= self.sparsity < 1:
@@ -79,7 +83,7 @@ class Recipe:
         elif item_of is not None:
             given = neighbors.of_other_items(given, item_of, k=given.ids.shape[1])
         k_used = given.ids.shape[1] if len(unit) > 1 else 0
-        vertex_graph = graph.build(given, kernel=self.kernel)
+        vertex_graph, kernel = self._graph(given)
         del given
         if len(unit) > 1 and not vertex_graph.normalized.nnz:
             warnings.warn(
@@ -97,7 +101,16 @@ class Recipe:
         if basis is not None and self.sparsity is not None:
             count = round((1 - self.sparsity) * basis.eigenvectors.nonzeros)
             basis = sparsify(basis, vertex_graph.normalized, nonzeros=count, filter=_SPARSE_FILTER)
-        return Product(vertex_graph, basis, k_used, measured, method)
+        return Product(vertex_graph, basis, k_used, measured, method, kernel)
+
+    def _graph(self, lists: Neighbors) -> tuple[Graph, Kernel]:
+        """The graph and its kernel: the one given, or `Local`, gentle where a basis could not follow the usual one."""
+        if self.kernel is not None:
+            return graph.build(lists, kernel=self.kernel), self.kernel
+        usual = graph.build(lists, kernel=Local())
+        if not isinstance(self.spectrum, Advised) or self.spectrum.serves(usual, seed=self.seed):
+            return usual, Local()
+        return graph.build(lists, kernel=GENTLE), GENTLE
 
     def _checkpoint(
         self,
@@ -108,7 +121,7 @@ class Recipe:
     ) -> Checkpoint:
         """What is finished in the folder, if it is that of the same data and recipe."""
         key = {name: getattr(self, name) for name in ("k", "components", "min_rank", "recall", "seed")}
-        key["kernel"] = kernels.text_of(self.kernel)
+        key["kernel"] = None if self.kernel is None else kernels.text_of(self.kernel)
         lists = None if given is None else [fingerprint(given.ids), fingerprint(given.similarities)]
         items = None if item_of is None else fingerprint(item_of)
         return open_checkpoint(folder, unit, {**key, "spectrum": repr(self.spectrum), "lists": lists, "items": items})
@@ -151,7 +164,7 @@ class Recipe:
 class Product:
     """What a recipe gives. k_used: neighbours in the lists; recall: of the lists, None where they were given.
 
-    method: that the basis was made with, as the recipe may leave the rank to the graph.
+    method, kernel: that were used, as the recipe may leave them to the graph.
     """
 
     graph: Graph
@@ -159,3 +172,4 @@ class Product:
     k_used: int
     recall: float | None
     method: Method | None
+    kernel: Kernel

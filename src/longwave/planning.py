@@ -20,6 +20,9 @@ from longwave.spectrum.method import DEFAULT_RUN, Run
 from longwave.types import Array, Filter, Graph, Sparse, Spectrum
 
 RANKS = (50, 100, 200, 500, 1000, 2000, 5000, 10_000)
+# Share of h(𝒲)y left out by the largest rank, beyond which the weights are made gentler. On 60,000 pictures of
+# Fashion-MNIST the usual kernel leaves out 30 % at rank 1,000 and has 53.9 mAP, the gentle one 8 % and 58.2.
+_TOO_MUCH = 0.15
 # Vertices up to which `Advised` computes all pairs.
 _COMPLETE = 1500
 # What it chooses from beyond.
@@ -128,17 +131,29 @@ class Advised:
         """The method for this graph. Time that of about 500 products with 𝒲."""
         if graph.n_vertices <= min(_COMPLETE, 2 * self.rank):
             return Exact()
-        vertices = np.flatnonzero(graph.component_sizes[graph.labels] > 1)
-        ranks = [rank for rank in _STEPS if rank < min(self.rank, len(vertices))]
-        if not ranks:
-            return Chebyshev(self.rank)
-        density = density_of_states(submatrix(graph.normalized, vertices)[0], seed=seed, probes=8)
+        density, size = _shared_density(graph, seed)
+        ranks = [rank for rank in _STEPS if rank < min(self.rank, size)]
         enough = (rank for rank in ranks if error_left(density, rank, _FILTER) <= self.error)
         return Chebyshev(next(enough, self.rank))
+
+    def serves(self, graph: Graph, *, seed: int = 0) -> bool:
+        """Whether the largest rank leaves out little enough; else a graph of gentler weights has fewer long waves."""
+        if graph.n_vertices <= self.rank:
+            return True
+        density, size = _shared_density(graph, seed)
+        return size <= self.rank or error_left(density, self.rank, _FILTER) <= _TOO_MUCH
 
     def __call__(self, matrix: Sparse, run: Run = DEFAULT_RUN) -> Spectrum:
         """As `Chebyshev`, of the largest rank: the graph chooses before."""
         return Chebyshev(self.rank)(matrix, run)
+
+
+def _shared_density(graph: Graph, seed: int) -> tuple[Density, int]:
+    """The density of states of all vertices that have an edge, and how many these are."""
+    vertices = np.flatnonzero(graph.component_sizes[graph.labels] > 1)
+    if not len(vertices):
+        return Density(np.zeros((1, 1)), np.ones((1, 1))), 0
+    return density_of_states(submatrix(graph.normalized, vertices)[0], seed=seed, probes=8), len(vertices)
 
 
 def error_left(density: Density, rank: int, filter: Filter) -> float:
