@@ -141,8 +141,11 @@ def search(
     few = len(queries) <= FEW_QUERIES and k <= FEW_HITS and allowed is None
     few = few and (isinstance(solver, Precomputed) or (online.second is not None and isinstance(solver, Spectral)))
     answers = []
+    count = lists_needed(online, neighbors)
+    if few and blend is not None:
+        count = max(count, _near_count(wanted.count))
     for part in _batches(online, queries):
-        found, products = _look(online, part, lists_needed(online, neighbors), few)
+        found, products = _look(online, part, count, few)
         observed = observe(online, part, found, neighbors=neighbors, cut=cut, region_sum=region_sum)
         asked = Asked(part, found, observed, products)
         hits = None
@@ -292,7 +295,7 @@ def _rank_few(
     y, found = asked.observed, []
     for query in range(len(asked.queries)):
         own = slice(y.indptr[query], y.indptr[query + 1])
-        near = None if blend is None else _nearest_targets(online, asked.summed[query], max(2 * wanted.count, 32))
+        near = None if blend is None else _nearest_targets(online, asked, query, _near_count(wanted.count))
         targets, scores = _candidates(online, y.indices[own], y.data[own], wanted.count, filter, solver, near)
         if blend is None:
             if not _enough(scores, wanted.count, stored=isinstance(solver, Precomputed)):
@@ -395,11 +398,20 @@ def _candidates(
     return candidate_scores(online.system, second, vertices, y, filter, solver, count=max(2 * k, 100), more=more)
 
 
-def _nearest_targets(online: Online, query: Array, count: int) -> NDArray[np.int64]:
+def _near_count(count: int) -> int:
+    """Nearest targets that are candidates of a blend for so many hits."""
+    return max(2 * count, 32)
+
+
+def _nearest_targets(online: Online, asked: Asked, query: int, count: int) -> NDArray[np.int64]:
     """About the targets nearest to a query, by its first search, and all that are outside of the graph. Ascending."""
-    if not query.any():
+    regions = asked.queries.query_of == query
+    if regions.sum() == 1 and asked.queries.weights[regions][0] > 0:  # its own list tells
+        rows = asked.found.ids[regions][0, :count]
+    elif asked.summed[query].any():
+        rows = first_search(online, normalize(asked.summed[query][None, :]), count).ids[0]
+    else:
         return np.zeros(0, dtype=np.int64)
-    rows = first_search(online, normalize(query[None, :]), count).ids[0]
     rows = rows[rows >= 0]
     outside = np.arange(online.n_vertices, len(online.vectors))
     rows = np.unique(np.concatenate([rows, outside]))
