@@ -3,7 +3,8 @@
     python -m benchmarks.first_call [queries]
 
 Precision of the first m hits (the share of the query's own class), mAP of the first 2,000 queries; seconds to build;
-milliseconds for one query at a time, 20 hits, median of 200. Longwave's default beside the paper's setting, faiss flat and HNSW, αQE, pynndescent.
+milliseconds for one query at a time, 20 hits, median of 200. Longwave's default beside the paper's setting, faiss flat
+and HNSW, αQE, pynndescent.
 """
 
 import sys
