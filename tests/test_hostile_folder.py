@@ -162,11 +162,11 @@ def test_arrays_that_do_not_fit_each_other_are_refused(copy_of, kind, name, chan
 @pytest.mark.parametrize(
     ("place", "value"),
     [
-        (("gamma",), float("nan")),
-        (("gamma",), float("inf")),
-        (("gamma",), "3"),
-        (("gamma",), None),
-        (("gamma",), 10**400),
+        (("fidelity",), float("nan")),
+        (("fidelity",), float("inf")),
+        (("fidelity",), "3"),
+        (("kernel",), None),
+        (("fidelity",), 10**400),
         (("k",), 2.5),
         (("k",), True),
         (("k",), 0),
@@ -178,7 +178,7 @@ def test_arrays_that_do_not_fit_each_other_are_refused(copy_of, kind, name, chan
         (("search", "filter"), 0.99),
         (("search", "blend"), float("nan")),
         (("search", "blend"), [1]),
-        (("search", "tolerance"), "little"),
+        (("search", "neighbors"), "few"),
         (("first",), "IVF"),
         (("first", "k"), 0),
         (("first", "effort"), -1),
@@ -208,15 +208,15 @@ def test_settings_without_a_field_are_refused_and_unknown_ones_are_passed_over(f
     known = json.loads((folders / "accelerated" / "manifest.json").read_text())["settings"]
     settings = Settings.parse({**known, "of a later version": 1})
     assert settings == lw.Index.load(folders / "accelerated").settings
-    with pytest.raises(ValueError, match="gamma"):
-        Settings.parse({name: value for name, value in known.items() if name != "gamma"})
+    with pytest.raises(ValueError, match="kernel"):
+        Settings.parse({name: value for name, value in known.items() if name != "kernel"})
 
 
 def test_an_altered_digit_of_the_manifest_is_found_without_verify(copy_of):
     folder = copy_of("plain")
     text = (folder / "manifest.json").read_text()
-    assert '"gamma": 3.0' in text
-    (folder / "manifest.json").write_text(text.replace('"gamma": 3.0', '"gamma": 2.0'))
+    assert '"kernel": "local:7,5,4,3"' in text
+    (folder / "manifest.json").write_text(text.replace("local:7,5,4,3", "local:7,4,4,3"))
     with pytest.raises(CorruptIndexError, match=r"manifest\.json is cut short or altered; copy it again"):
         lw.Index.load(folder)
 

@@ -16,6 +16,7 @@ from longwave.checks import number_text
 from longwave.errors import FilterError, InputError
 from longwave.filters import response
 from longwave.types import Array, Filter
+from longwave.vectors import check_scores
 
 SCALES = ("peak", "impulse", "printed")
 # Far below both terms of `Anchor`: it only orders what these leave equal.
@@ -145,6 +146,7 @@ class Anchor:
     def _of_peak(self, scores: Array, signed: Array) -> Array:
         """(x / max x)^{1/root}; what lies below 0 is noise of the basis, but for queries that push items away."""
         peak = np.abs(scores).max(axis=1, keepdims=True)
+        check_scores(np.isfinite(peak))
         share = np.divide(scores, peak, out=np.zeros(scores.shape, dtype=np.float32), where=peak > 0)
         rooted = np.sign(share) * np.abs(share) ** np.float32(1 / self.root)
         return np.asarray(np.where(signed[:, None], rooted, np.maximum(rooted, 0)), dtype=np.float32)

@@ -393,9 +393,15 @@ class Index:
         return names if names[-1] == own else [*names, own]  # one outside of the graph hangs on its neighbours in it
 
     def observe(
-        self, queries: Queries, *, neighbors: int, cut: int | None = None, region_sum: str = "similarities"
+        self,
+        queries: Queries,
+        *,
+        neighbors: int | None = None,
+        cut: int | None = None,
+        region_sum: str = "similarities",
     ) -> Sparse:
-        """The first search: query vectors to y, CSR (queries, n)."""
+        """The first search: query vectors to y, CSR (queries, n). neighbors: the index's own by default."""
+        _, neighbors = self._defaults(None, neighbors)
         found = online.first_search(self.online, queries.regions, online.lists_needed(self.online, neighbors))
         return online.observe(self.online, queries, found, neighbors=neighbors, cut=cut, region_sum=region_sum)
 

@@ -334,7 +334,7 @@ def candidate_similarities(
     rows: (m,) the vectors of these targets; pooling: CSR (c, m) from those to the targets, None where they are the
     same. weights: (m,) of the vectors.
     """
-    products = (vectors[rows] @ query) * weights  # (m,)
+    products = compact.products(query[None, :], vectors[rows])[0] * weights  # (m,), in this thread
     return np.asarray(products if pooling is None else pooling @ products, dtype=np.float32)
 
 

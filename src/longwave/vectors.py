@@ -110,18 +110,19 @@ def top_k(scores: Floats, k: int) -> tuple[NDArray[np.int64], Floats]:
     if 4 * k >= n:  # a heap of that size costs more than the sort
         ids = np.argsort(-scores, axis=1, kind="stable")[:, :k]  # NaN last
         values = np.take_along_axis(scores, ids, axis=1)
-        _check_scores(~np.isnan(values))
+        check_scores(~np.isnan(values))
         return ids, values
     values = np.full((rows, k), -np.inf, dtype=scores.dtype)
     # Ids of empty places lie behind every real one.
     ids = np.full((rows, k), n, dtype=np.int64)
     compiled.update_heaps(np.ascontiguousarray(scores), values, ids, 0, -1)
     compiled.sort_heaps(values, ids)
-    _check_scores(ids < n)
+    check_scores(ids < n)
     return ids, values
 
 
-def _check_scores(found: NDArray[np.bool_]) -> None:
+def check_scores(found: NDArray[np.bool_]) -> None:
+    """Raise where a score that was wanted is not a finite number."""
     if not found.all():
         raise CorruptIndexError(
             "there are scores that are not finite numbers: the index is damaged; check it with Index.load(path, "

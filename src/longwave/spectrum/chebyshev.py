@@ -126,7 +126,7 @@ class Chebyshev:
         error = state.error(self.rank)
         if run.progress:
             run.progress(f"basis: {state.round} rounds, error {error:.1e}", 100, 100)
-        if error > max(_VISIBLE, self.tolerance):
+        if error > self.tolerance and (state.round >= self.max_rounds or error > _VISIBLE):
             warnings.warn(
                 f"the basis reached an estimated error of {error:.1e} after {state.round} rounds, "
                 f"not the tolerance {self.tolerance:.1e}: try a larger rank, more oversampling, or more max_rounds",
