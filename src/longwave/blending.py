@@ -6,7 +6,7 @@ fast search: the formula is the same.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -122,7 +122,6 @@ class Anchor:
     weight: float = 0.5
     steepness: float = 3.0
     root: float = 4.0
-    neighbor: int = field(default=7, init=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("weight", "steepness", "root"):

@@ -16,7 +16,7 @@ from longwave.basis import Basis, Part
 from longwave.compact import products
 from longwave.solvers import Spectral, System
 from longwave.solvers.spectral import direct_gains
-from longwave.types import Array, Filter, Sparse
+from longwave.types import Array, Filter
 from longwave.vectors import top_k
 
 
@@ -95,9 +95,7 @@ def ranked_rows(system: System, number: int) -> Array:
     return np.asarray(part.values[:] * system.gains[part.rows, None], dtype=np.float32)
 
 
-def sample_waves(
-    system: System, number: int, filter: Filter, *, count: int, seed: int, near: Sparse | None = None
-) -> NDArray[np.float32]:
+def sample_waves(system: System, number: int, filter: Filter, *, count: int, seed: int) -> NDArray[np.float32]:
     """What the second search will be asked of one part: h(Λ)Uᵀy, y the graph's rows of some vertices. (count, r_l)"""
     spectrum = system.require_spectrum("the second search")
     part, columns = list(spectrum.eigenvectors.spans())[number]

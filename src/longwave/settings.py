@@ -45,7 +45,7 @@ class Settings:
     """How an index was built: what was asked for, what was possible (`k_used`), the lists' measured recall.
 
     kernel: as `kernels.parse` reads it. balanced: scores are divided by the root of a vertex's degree. fidelity: what
-    the basis finds of the exact answer, measured on vertices of the collection (`advice.fidelity`); None if it was not.
+    the basis finds of the exact answer, measured on vertices of the collection (`fidelity`); None if it was not.
     """
 
     k: int

@@ -15,13 +15,14 @@ from longwave.ann import check_search
 from longwave.cli import options as o
 from longwave.cli import pictures, truth
 from longwave.cli.application import app
-from longwave.cli.display import err, out, progress_bars
+from longwave.cli.display import err, out
 from longwave.cli.results import check_apart
 from longwave.compact import NUMBERS, check_basis_kind, check_kind
 from longwave.descriptors import index_facts
 from longwave.errors import InputError, plural
 from longwave.evaluation import Judgement, average_precision, label_judgements
 from longwave.index import PAPER, Index
+from longwave.progress import bars
 from longwave.resources import machine_memory, parse_size, show
 from longwave.tuning import Tuning
 from longwave.types import Array
@@ -233,7 +234,7 @@ def build(
     rows = o.vectors_from(str(vectors)) if described is None else described.vectors
     check_kind(store_vectors, rows.shape[-1])
     check_search(first, rows.shape[-1])
-    with progress_bars() as progress:
+    with bars() as progress:
         index = Index.build(
             rows,
             groups=group_labels,
@@ -257,7 +258,7 @@ def build(
         with err.status("making the approximate searches"):
             index = index.accelerate(first=first or "IVF,SQfp16", second=second or "IVF,SQfp16")
     if stored is not None:
-        with progress_bars() as progress:
+        with bars() as progress:
             index = index.precompute(filter=stored, progress=progress)
     if store_basis or store_vectors:
         index = index.compress(basis=store_basis, vectors=store_vectors)
@@ -309,7 +310,7 @@ def advise(
     if storage.is_index(Path(source)):
         index = Index.load(source)
     else:
-        with progress_bars() as progress:
+        with bars() as progress:
             chosen = None if kernel is None else kernels.parse(kernel)
             index = Index.build(
                 o.vectors_from(source), k=k, recall=recall, kernel=chosen, spectrum=None, seed=seed, progress=progress
@@ -408,7 +409,7 @@ def tune(
         pairs = zip(known[ranked], (judgements[kept[row]] for row in rows), strict=True)
         return np.array([average_precision(ids, judgement) for ids, judgement in pairs])
 
-    with progress_bars() as progress:
+    with bars() as progress:
         found = tuning.tune(unit, asked[kept], judge, seed=seed, progress=progress)
     _print_tuning(found)
 

@@ -12,10 +12,10 @@ import typer
 from longwave.cli import options as o
 from longwave.cli import pictures, truth
 from longwave.cli.application import app
-from longwave.cli.display import progress_bars
 from longwave.errors import InputError, plural
 from longwave.evaluation import average_precision
 from longwave.index import Index
+from longwave.progress import bars
 from longwave.vectors import row_blocks
 
 
@@ -80,7 +80,7 @@ def evaluate(
     opened.search(vectors[:1], len(opened), **chosen)  # load compiled code outside of the time
     judged: list[tuple[int, float]] = []
     start = time.perf_counter()
-    with progress_bars() as progress:
+    with bars() as progress:
         for chunk in row_blocks(n_queries, len(opened)):  # a whole ranking each: not all of them at once
             rows = (query_of >= chunk.start) & (query_of < chunk.stop)
             own = {"query_groups": query_of[rows] - chunk.start, "weights": None if weights is None else weights[rows]}

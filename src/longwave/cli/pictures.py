@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from longwave import descriptors
 from longwave.cli import options as o
-from longwave.cli.display import err, progress_bars, readable
+from longwave.cli.display import err, readable
 from longwave.cli.results import check_apart, check_picture
 from longwave.cli.truth import Names, read_truth
 from longwave.datasets.files import split_name
@@ -27,6 +27,7 @@ from longwave.descriptors.encoders import DEFAULT, parse_scale
 from longwave.descriptors.pictures import Box
 from longwave.errors import DataWarning, FileError, InputError, plural
 from longwave.index import Index
+from longwave.progress import bars
 from longwave.reading import read_json
 from longwave.types import Array, Hits
 
@@ -62,7 +63,7 @@ class Choices:
         mean, std = (None if text is None else parse_scale(text) for text in (self.mean, self.std))
         descriptors.list_pictures(folder)  # an empty folder is said before an encoder is opened
         encoder = descriptors.open_encoder(self.encoder, mean=mean, std=std)
-        with progress_bars() as progress, warnings.catch_warnings():
+        with bars() as progress, warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".*pictures are left out", DataWarning)  # they are listed below
             try:
                 made = descriptors.describe_folder(folder, encoder, workdir=work, progress=progress, **self.options)
