@@ -19,9 +19,9 @@ from benchmarks import measure
 from benchmarks.collections import KINDS, load
 from longwave import PAPER, ConjugateGradient, Euclidean, Index, LowPass, Power
 from longwave.evaluation import mean_average_precision
-from longwave.graph import build
-from longwave.neighbors import nearest, nearest_others
-from longwave.observation import observe
+from longwave.graph.lists import nearest, nearest_others
+from longwave.graph.mutual import build
+from longwave.search.observation import observe
 from longwave.solvers import System
 from longwave.types import Neighbors
 

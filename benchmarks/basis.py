@@ -15,11 +15,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks import measure
-from longwave import LowPass, graph
+from longwave import LowPass
 from longwave.datasets import fashion_mnist
-from longwave.kernels import Power
-from longwave.neighbors import nearest_others
-from longwave.vectors import normalize
+from longwave.graph import mutual as graph
+from longwave.graph.lists import nearest_others
+from longwave.graph.weights import Power
+from longwave.rows.vectors import normalize
 
 COMPETITORS = ("eigsh_loose", "primme_eigsh", "spectral_embedding", "lobpcg", "randomized_svd")
 # Ours and the paper's at several accuracies: the curves of the plot.

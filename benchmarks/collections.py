@@ -6,7 +6,7 @@ import numpy as np
 
 from longwave.datasets import fashion_mnist, shared
 from longwave.evaluation import label_judgements
-from longwave.vectors import normalize
+from longwave.rows.vectors import normalize
 
 #: What each collection is of: constants are also judged by leaving out a whole kind.
 KINDS = {

@@ -4,8 +4,8 @@
 
 Features of every query of every collection, whether its AP is at least that of Euclidean search (to a tenth of a
 point), a logistic curve through them, every collection counting alike; and, for every collection, a curve that the
-others were fitted with, which is what the picture shows. The constants of `longwave.confidence` are those of the curve
-through all.
+others were fitted with, which is what the picture shows. The constants of `longwave.search.trust` are those of the
+curve through all.
 """
 
 import warnings
@@ -15,10 +15,10 @@ import numpy as np
 from benchmarks import measure
 from benchmarks.collections import KINDS, load
 from longwave import Euclidean, Index
-from longwave.confidence import features
 from longwave.evaluation import mean_over_queries
-from longwave.observation import Queries
-from longwave.online import first_search, lists_needed
+from longwave.search.observation import Queries
+from longwave.search.online import first_search, lists_needed
+from longwave.search.trust import features
 
 
 def observed(name):

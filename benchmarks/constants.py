@@ -21,7 +21,7 @@ from benchmarks import measure
 from benchmarks.collections import KINDS, load
 from longwave import Anchor, ConjugateGradient, Euclidean, Index, Local, LowPass, Power
 from longwave.evaluation import mean_average_precision
-from longwave.neighbors import nearest_others
+from longwave.graph.lists import nearest_others
 
 DEFAULT = {"kernel": Local(), "k": 50, "balanced": True, "neighbors": 5, "alpha": 0.99, "blend": Anchor()}
 VARIED = {

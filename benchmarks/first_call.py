@@ -15,9 +15,9 @@ import numpy as np
 
 from benchmarks import measure
 from longwave import PAPER, Chebyshev, Euclidean, Index
-from longwave.baselines import QueryExpansion
+from longwave.baselines.baselines import QueryExpansion
 from longwave.datasets import fashion_mnist
-from longwave.vectors import normalize
+from longwave.rows.vectors import normalize
 
 CUTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 BATCH = 250

@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks import measure
 from longwave.datasets import fashion_mnist
-from longwave.vectors import normalize
+from longwave.rows.vectors import normalize
 
 
 def main(n=20_000, k=50):

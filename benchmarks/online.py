@@ -20,9 +20,9 @@ import scipy.sparse as sp
 from benchmarks import measure
 from benchmarks.regional import DIMENSIONS, enlarged
 from longwave import PAPER, Chebyshev, ConjugateGradient, Euclidean, Index, LowPass, Precomputed, Spectral
-from longwave.observation import Queries
-from longwave.online import Asked, rank_all, rank_few
-from longwave.vectors import normalize
+from longwave.rows.vectors import normalize
+from longwave.search.observation import Queries
+from longwave.search.online import Asked, rank_all, rank_few
 
 ALPHA, QUERIES, HITS, SPECTRAL = 0.99, 200, 100, Spectral()
 

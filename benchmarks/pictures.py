@@ -21,7 +21,8 @@ from PIL import Image
 
 from benchmarks import measure
 from longwave import PAPER, Chebyshev, Euclidean, Index, LowPass, Power
-from longwave.descriptors import (
+from longwave.evaluation import Judgement, mean_average_precision
+from longwave.pictures import (
     Encoder,
     Whitening,
     describe_folder,
@@ -32,8 +33,7 @@ from longwave.descriptors import (
     pooled_regions,
     read_whitening,
 )
-from longwave.evaluation import Judgement, mean_average_precision
-from longwave.vectors import normalize
+from longwave.rows.vectors import normalize
 
 OXFORD = Path(__file__).parents[2] / "shared/data/oxford5k"
 PICTURES = OXFORD / "pictures"

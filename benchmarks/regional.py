@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks import measure
 from longwave import PAPER, Chebyshev, Index
 from longwave.datasets import fashion_mnist
-from longwave.vectors import normalize, row_blocks
+from longwave.rows.vectors import normalize, row_blocks
 
 OXFORD = Path(__file__).parents[2] / "shared/data/oxford5k/regions.npy"
 DIMENSIONS = 512

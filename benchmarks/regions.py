@@ -18,12 +18,12 @@ import numpy as np
 from benchmarks import measure
 from longwave import PAPER as SETTING
 from longwave import Chebyshev, Euclidean, Index, LowPass, Power
-from longwave.descriptors import reduce_regions
+from longwave.baselines.rmatch import rmatch_scores
 from longwave.evaluation import Judgement, mean_average_precision
-from longwave.neighbors import nearest_others
-from longwave.pooling import pooling_matrix
-from longwave.rmatch import rmatch_scores
-from longwave.vectors import normalize, top_k
+from longwave.graph.lists import nearest_others
+from longwave.items.pooling import pooling_matrix
+from longwave.pictures import reduce_regions
+from longwave.rows.vectors import normalize, top_k
 
 OXFORD = Path(__file__).parents[2] / "shared/data/oxford5k"
 # y: neighbours of each region, entries kept, how the regions of a query are summed

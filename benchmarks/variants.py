@@ -15,10 +15,10 @@ import numpy as np
 
 from benchmarks import measure
 from longwave import PAPER, Chebyshev, ConjugateGradient, Euclidean, Hybrid, Index, LowPass, Precomputed
-from longwave.baselines import QueryExpansion, TruncatedDiffusion
+from longwave.baselines.baselines import QueryExpansion, TruncatedDiffusion
 from longwave.datasets import shared
 from longwave.evaluation import mean_average_precision
-from longwave.vectors import normalize
+from longwave.rows.vectors import normalize
 
 HITS, FILTER = 1000, LowPass(0.99)
 READ = ("vectors", "basis", "pooled", "first search", "second search", "rows")

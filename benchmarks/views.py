@@ -17,8 +17,8 @@ from PIL import Image
 
 from benchmarks import measure
 from longwave import Chebyshev, Euclidean, Index, Spectral
-from longwave.descriptors import describe_folder, describe_queries, learn_pca, open_encoder
-from longwave.vectors import normalize
+from longwave.pictures import describe_folder, describe_queries, learn_pca, open_encoder
+from longwave.rows.vectors import normalize
 
 FOLDERS = ((skimage, "data"), (sklearn, "datasets/images"), (matplotlib, "mpl-data/sample_data"))
 PICTURES = [

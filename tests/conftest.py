@@ -38,7 +38,7 @@ def hard_vectors():
 @pytest.fixture(scope="session")
 def lite0(tmp_path_factory):
     """The default encoder as an ONNX file."""
-    from longwave.descriptors import default_encoder, write_onnx
+    from longwave.pictures import default_encoder, write_onnx
 
     path = tmp_path_factory.mktemp("encoder") / "lite0.onnx"
     write_onnx(default_encoder(), path)

@@ -212,7 +212,7 @@ def _truth_names(path: Path) -> None:
 
 
 def _picture(path: Path) -> None:
-    from longwave.descriptors import open_picture
+    from longwave.pictures import open_picture
 
     seen = open_picture(path, size=64)
     assert seen.dtype == np.uint8
@@ -223,7 +223,7 @@ def _picture(path: Path) -> None:
 
 
 def _description(path: Path) -> None:
-    from longwave.descriptors import Description, read_description
+    from longwave.pictures import Description, read_description
 
     found = read_description(path)
     if found is None:
@@ -236,7 +236,7 @@ def _description(path: Path) -> None:
 
 
 def _whitening(path: Path) -> None:
-    from longwave.descriptors import read_whitening
+    from longwave.pictures import read_whitening
 
     found = read_whitening(path)
     assert found.mean.dtype == found.projection.dtype == np.float32
@@ -421,7 +421,7 @@ def _revisited_pickles() -> Iterator[bytes]:
 
 
 def _descriptions() -> Iterator[bytes]:
-    from longwave.descriptors import Description, Recipe, Whitening, write_description
+    from longwave.pictures import Description, Recipe, Whitening, write_description
 
     recipe = Recipe("e", "w", 0.5, 0.5, 4, (0.6, 0.8), dimensions=4)
     paths = tuple(f"{i}.jpg" for i in range(9))
@@ -515,7 +515,7 @@ _VECTORS, _SETTINGS = X, {"k": 5, "spectrum": "Chebyshev(rank=50)"}
 
 
 def _write_work(folder: Path) -> None:
-    from longwave.checkpoint import open_checkpoint
+    from longwave.storage.checkpoints import open_checkpoint
 
     work = open_checkpoint(folder, _VECTORS, _SETTINGS)
     for stage, arrays in _STAGES.items():
@@ -524,7 +524,7 @@ def _write_work(folder: Path) -> None:
 
 def _read_work(folder: Path) -> None:
     """Every stage is what was written, or not there."""
-    from longwave.checkpoint import open_checkpoint
+    from longwave.storage.checkpoints import open_checkpoint
 
     work = open_checkpoint(folder, _VECTORS, _SETTINGS)
     with warnings.catch_warnings():
@@ -631,8 +631,8 @@ def run(kind: str, first: int, count: int, folder: Path) -> int:
 def _share_hdf5() -> None:
     """One process for many HDF5 files, until it ends: to begin a new one takes longer than all the rest."""
     from longwave.datasets import formats, matlab
-    from longwave.descriptors import files
-    from longwave.hdf5 import open_reader
+    from longwave.files.hdf5 import open_reader
+    from longwave.pictures import files
 
     held = ExitStack()
     atexit.register(held.close)

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 import longwave as lw
-from longwave import storage
 from longwave.errors import LongwaveError
+from longwave.storage import folder as storage
 
 SECONDS = 60  # for one seed; then it hangs
 

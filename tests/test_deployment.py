@@ -14,7 +14,7 @@ import pytest
 
 import longwave
 from longwave import Chebyshev, Index
-from longwave.compact import Quantized
+from longwave.rows.encoded import Quantized
 
 PACKAGE = Path(longwave.__file__).parent
 # Seconds after which a process is taken to hang: ten times what the slowest takes where ten others want the cores too.
@@ -309,6 +309,6 @@ def test_some_rows_of_a_quantised_collection_cost_no_list_of_all():
 
 def test_masks_and_nothing_choose_rows_of_a_quantised_collection():
     vectors = np.random.default_rng(0).standard_normal((300, 8)).astype(np.float32)
-    rows = longwave.compact.compress(vectors, "SQ8")
+    rows = longwave.rows.encoded.compress(vectors, "SQ8")
     np.testing.assert_array_equal(rows[np.arange(300) % 3 == 0], rows[::3])
     assert rows[[]].shape == (0, 8)

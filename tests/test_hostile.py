@@ -18,13 +18,13 @@ import pytest
 import hostile
 import longwave as lw
 from longwave import datasets
-from longwave.checkpoint import Checkpoint, open_checkpoint
 from longwave.cli.truth import from_json
-from longwave.datasets.parquet_footer import announced_bytes
-from longwave.descriptors import open_picture
 from longwave.errors import DataWarning, FileError, InputError, LongwaveError, StorageError
 from longwave.evaluation import Judgement
+from longwave.files.parquet_footer import announced_bytes
+from longwave.pictures import open_picture
 from longwave.spectrum import chebyshev
+from longwave.storage.checkpoints import Checkpoint, open_checkpoint
 
 X = hostile.X
 
@@ -91,7 +91,8 @@ def test_the_fuzzer_sees_failures(deeds, tmp_path):
 ALONE = """if True:
     import resource, sys
     from pathlib import Path
-    from longwave import datasets, descriptors
+    from longwave import datasets
+    from longwave import pictures as descriptors
     from longwave.errors import LongwaveError
 
     def peak():
@@ -321,7 +322,7 @@ def test_cells_of_hdf5_that_hold_each_other(tmp_path):
 
 def test_an_hdf5_reader_that_hangs_or_dies_is_an_error(tmp_path, monkeypatch):
     h5py = pytest.importorskip("h5py", reason="h5py comes with the extra 'files'")
-    from longwave.hdf5 import asking
+    from longwave.files.hdf5 import asking
 
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file["x"] = X
@@ -337,7 +338,7 @@ def test_an_hdf5_reader_that_hangs_or_dies_is_an_error(tmp_path, monkeypatch):
 
 def test_large_hdf5_arrays_come_over_in_blocks(tmp_path):
     h5py = pytest.importorskip("h5py", reason="h5py comes with the extra 'files'")
-    from longwave.hdf5 import answering
+    from longwave.files.hdf5 import answering
 
     big = np.arange(3 * answering._BLOCK // 8, dtype="f4").reshape(-1, 12)
     with h5py.File(tmp_path / "x.h5", "w") as file:
@@ -470,7 +471,7 @@ def test_mat_files_are_read_as_scipy_reads_them(big, tmp_path):
     """Every class and type, small elements, both orders of bytes: what scipy writes, and what it reads."""
     import scipy.io
 
-    from longwave.datasets.mat5 import MatFile
+    from longwave.files.mat5 import MatFile
 
     rng = np.random.default_rng(0)
     arrays = {f"x_{t}": rng.integers(0, 100, (3, 5)).astype(t) for t in KINDS}
@@ -512,7 +513,7 @@ def test_mat_v4(tmp_path):
     import scipy.io
 
     scipy.io.savemat(tmp_path / "x.mat", {"x": X.astype("f8"), "c": X * 1j, "t": "text"}, format="4")
-    from longwave.datasets.mat5 import MatFile
+    from longwave.files.mat5 import MatFile
 
     file = MatFile(tmp_path / "x.mat")
     np.testing.assert_array_equal(file.read("x"), X)
@@ -604,7 +605,7 @@ def test_a_few_bytes_do_not_become_gigabytes(tmp_path):
 def test_decoders_that_take_more_memory_have_less_pixels(tmp_path, monkeypatch):
     from PIL import Image
 
-    from longwave.descriptors import pictures
+    from longwave.pictures import pictures
 
     monkeypatch.setattr(pictures, "MAX_PIXELS", 8_000_000)
     Image.effect_noise((2000, 1500), 60).convert("RGB").save(tmp_path / "x.webp", quality=5, method=0)

@@ -63,7 +63,7 @@ def test_hits_are_sorted_and_shaped(index, queries):
 
 def test_chunks_of_queries_change_nothing(index, queries, monkeypatch):
     whole = index.search(queries, k=5, solver=lw.Hybrid(), blend=0.5)
-    monkeypatch.setattr("longwave.online._SCORE_NUMBERS", 300 * 5)
+    monkeypatch.setattr("longwave.search.online._SCORE_NUMBERS", 300 * 5)
     cut = index.search(queries, k=5, solver=lw.Hybrid(), blend=0.5)
     np.testing.assert_array_equal(whole.ids, cut.ids)
     np.testing.assert_array_equal(whole.steps, cut.steps)
@@ -81,8 +81,8 @@ def test_ids_of_the_users(vectors, queries):
 
 @pytest.mark.parametrize("pooling", ["gmp", "sum"])
 def test_regional_search_pools_vertex_scores(vectors, queries, pooling):
-    from longwave.pooling import pooling_matrix
-    from longwave.vectors import normalize
+    from longwave.items.pooling import pooling_matrix
+    from longwave.rows.vectors import normalize
 
     groups = np.random.default_rng(0).permutation(np.arange(300) // 4)
     index = paper_index(vectors, groups=groups, k=10, spectrum=lw.Exact(), pooling=pooling)
@@ -505,5 +505,5 @@ def test_quantised_vectors_are_not_decoded_for_a_query(vectors, queries, monkeyp
     def decoded(self, rows):
         raise AssertionError("decoded")
 
-    monkeypatch.setattr("longwave.compact.Quantized.__getitem__", decoded)
+    monkeypatch.setattr("longwave.rows.encoded.Quantized.__getitem__", decoded)
     np.testing.assert_array_equal(index.search(queries[5], 10).ids, wanted)

@@ -10,14 +10,14 @@ import scipy.sparse as sp
 
 import oracle
 from longwave import Exact, Lanczos, LowPass, RandomWalk, Simultaneous, Spectral
-from longwave.components import decompose_blocks
-from longwave.extension import embed, kernel
-from longwave.pooling import pooling_matrix
+from longwave.items.pooling import pooling_matrix
+from longwave.rows.vectors import normalize
+from longwave.search.extension import embed, kernel
 from longwave.solvers import System
 from longwave.spectrum import sparsify
 from longwave.spectrum.blocks import multiply, orthonormalize
+from longwave.spectrum.components import decompose_blocks
 from longwave.spectrum.simultaneous import range_basis
-from longwave.vectors import normalize
 from settings import paper_index
 from test_graph import make
 

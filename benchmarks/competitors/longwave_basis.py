@@ -5,8 +5,8 @@ import os
 import numpy as np
 
 from longwave import Chebyshev
-from longwave.components import decompose_whole
-from longwave.types import Graph
+from longwave.graph.mutual import Graph
+from longwave.spectrum.components import decompose_whole
 
 
 def decompose(matrix, rank, method=None):

@@ -1,6 +1,6 @@
 """Ours: clustered lists at a recall of 0.95."""
 
-from longwave.neighbors.clustered import nearest_others
+from longwave.graph.lists.clustered import nearest_others
 
 
 def lists(vectors, k):

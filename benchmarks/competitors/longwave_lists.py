@@ -1,6 +1,6 @@
 """Ours: exact lists, every product once."""
 
-from longwave.neighbors import nearest_others
+from longwave.graph.lists import nearest_others
 
 
 def lists(vectors, k):

@@ -27,17 +27,27 @@ prepare()
 
 if TYPE_CHECKING:
     from longwave import datasets
-    from longwave.blending import Anchor, Blend
     from longwave.filters import Heat, Ideal, LowPass, Polynomial, Walk
+    from longwave.graph.weights import Local, Power
     from longwave.index import PAPER, Index
-    from longwave.kernels import Local, Power
-    from longwave.ranking import Euclidean
+    from longwave.search.blending import Anchor, Blend
+    from longwave.search.ranking import Euclidean
     from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Precomputed, RandomWalk, Spectral
     from longwave.spectrum import Chebyshev, Exact, Lanczos, Simultaneous
-    from longwave.types import Hits, Spectrum
+    from longwave.spectrum.spectrum import Spectrum
+    from longwave.types import Hits
 else:
     # Imported when first used: `longwave --help` is there at once, and Ctrl-C is heard from the start.
-    _MODULES = ("index", "types", "spectrum", "filters", "solvers", "ranking", "kernels", "blending")
+    _MODULES = (
+        "index",
+        "types",
+        "spectrum",
+        "filters",
+        "solvers",
+        "graph.weights",
+        "search.blending",
+        "search.ranking",
+    )
 
     def __getattr__(name):
         if name in __all__ and name != "datasets":

@@ -15,21 +15,39 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from longwave import (
-    ann,
-    blending,
-    copies,
-    explanation,
-    extension,
-    filters,
-    kernels,
-    online,
-    planning,
-    resources,
-    storage,
-)
-from longwave.ann import Ann
-from longwave.arrays import (
+from longwave import filters, plan
+from longwave.advice import memory as resources
+from longwave.advice.fidelity import fidelity
+from longwave.advice.memory import Work
+from longwave.building import Recipe
+from longwave.checks import check_counts, check_value
+from longwave.errors import CorruptIndexError, DataWarning, InputError
+from longwave.filters import LowPass, fingerprint
+from longwave.graph import weights as kernels
+from longwave.graph.lists import check_lists
+from longwave.graph.mutual import Graph
+from longwave.graph.weights import Kernel, Local, Power
+from longwave.items import copies
+from longwave.items.items import Items
+from longwave.items.pooling import check_pooling, pooling_matrix
+from longwave.progress import shown
+from longwave.rows.encoded import check_basis_kind, compress, relative_error
+from longwave.rows.vectors import check_vectors, unit_queries, unit_vectors
+from longwave.search import blending, explanation, extension, online
+from longwave.search.blending import REGIONAL, Anchor, Blending
+from longwave.search.candidates import ranked_rows, sample_waves
+from longwave.search.explanation import Explanation
+from longwave.search.observation import Queries
+from longwave.search.online import Online
+from longwave.search.ranking import Euclidean, without_self
+from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Solver, Spectral, System
+from longwave.solvers.precomputed import largest_entries
+from longwave.spectrum import Method
+from longwave.spectrum.advised import Advised
+from longwave.spectrum.basis import Basis, Part
+from longwave.spectrum.spectrum import Spectrum
+from longwave.storage import folder as storage
+from longwave.storage.packing import (
     FLOATS,
     PLACES,
     pack_basis,
@@ -44,32 +62,10 @@ from longwave.arrays import (
     unpack_sparse,
     unpack_spectrum,
 )
-from longwave.basis import Basis, Part
-from longwave.blending import REGIONAL, Anchor, Blending
-from longwave.candidates import ranked_rows, sample_waves
-from longwave.checks import check_counts, check_value
-from longwave.compact import check_basis_kind, compress, relative_error
-from longwave.errors import CorruptIndexError, DataWarning, InputError
-from longwave.explanation import Explanation
-from longwave.fidelity import fidelity
-from longwave.filters import LowPass, fingerprint
-from longwave.items import Items
-from longwave.kernels import Kernel, Local, Power
-from longwave.neighbors import check_lists
-from longwave.observation import Queries
-from longwave.offline import Recipe
-from longwave.online import Online
-from longwave.planning import Advised
-from longwave.pooling import check_pooling, pooling_matrix
-from longwave.progress import shown
-from longwave.ranking import Euclidean, without_self
-from longwave.resources import Work
-from longwave.settings import Defaults, Settings, Stored, Structure
-from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Solver, Spectral, System
-from longwave.solvers.precomputed import largest_entries
-from longwave.spectrum import Method
-from longwave.types import Array, Filter, Graph, Hits, Progress, Sparse, Spectrum
-from longwave.vectors import check_vectors, unit_queries, unit_vectors
+from longwave.storage.settings import Defaults, Settings, Stored, Structure
+from longwave.stores import faiss as ann
+from longwave.stores.faiss import Ann
+from longwave.types import Array, Filter, Hits, Progress, Sparse
 
 # Frozen values: safe as defaults.
 _SOLVER, _SPECTRUM, _FILTER = Spectral(), Advised(), LowPass(0.99)
@@ -258,7 +254,7 @@ class Index:
             measured = fidelity(index.system, filter, seed=seed)
             index = replace(index, settings=replace(settings, fidelity=measured))
             if fast is None:
-                fast = index.spectrum is not None and planning.wants_approximate(unit.size, index.system.pooled_basis)
+                fast = index.spectrum is not None and plan.wants_approximate(unit.size, index.system.pooled_basis)
             return index.accelerate() if fast else index
 
     def search(

@@ -10,23 +10,25 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from longwave import filters, kernels, storage
-from longwave.ann import check_search
+from longwave import filters
+from longwave.advice.memory import machine_memory, parse_size, show
 from longwave.cli import options as o
 from longwave.cli import pictures, truth
 from longwave.cli.application import app
 from longwave.cli.display import err, out
 from longwave.cli.results import check_apart
-from longwave.compact import NUMBERS, check_basis_kind, check_kind
-from longwave.descriptors import index_facts
 from longwave.errors import InputError, plural
 from longwave.evaluation import Judgement, average_precision, label_judgements
+from longwave.evaluation.tuning import Tuning
+from longwave.graph import weights as kernels
 from longwave.index import PAPER, Index
+from longwave.pictures import index_facts
 from longwave.progress import bars
-from longwave.resources import machine_memory, parse_size, show
-from longwave.tuning import Tuning
+from longwave.rows.encoded import NUMBERS, check_basis_kind, check_kind
+from longwave.rows.vectors import unit_queries, unit_vectors
+from longwave.storage import folder as storage
+from longwave.stores.faiss import check_search
 from longwave.types import Array
-from longwave.vectors import unit_queries, unit_vectors
 
 
 @app.command()
@@ -303,7 +305,7 @@ def advise(
     longwave advise photos.longwave --filter heat:10
     longwave advise photos.npy --memory 8G
     """
-    from longwave import planning
+    from longwave.advice import rank as planning
 
     h = filters.parse(filter)
     limit = machine_memory() if memory is None else parse_size(memory)
@@ -372,7 +374,7 @@ def tune(
     longwave tune photos.npy --labels labels.npy
     longwave tune photos.npy --queries queries.npy --truth truth.json
     """
-    from longwave import tuning
+    from longwave.evaluation import tuning
 
     if truth_file is None and labels is None:
         raise InputError(

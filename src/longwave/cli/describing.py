@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from longwave import descriptors
+from longwave import pictures as descriptors
 from longwave.cli import pictures
 from longwave.cli.application import app
 from longwave.cli.display import err

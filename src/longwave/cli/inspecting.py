@@ -10,16 +10,18 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from longwave import descriptors, filters
+from longwave import filters
+from longwave import pictures as descriptors
+from longwave.advice.fidelity import ENOUGH
+from longwave.advice.memory import show
 from longwave.cli import options as o
 from longwave.cli.application import app
 from longwave.cli.display import out
 from longwave.errors import InputError, plural
-from longwave.fidelity import ENOUGH
 from longwave.index import Index
-from longwave.resources import show
-from longwave.settings import Structure
-from longwave.types import COPIED, Filter
+from longwave.spectrum.spectrum import COPIED
+from longwave.storage.settings import Structure
+from longwave.types import Filter
 
 _BUILT_WITH = ("kernel", "balanced", "components", "pooling", "sparsity", "seed")
 

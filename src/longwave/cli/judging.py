@@ -16,7 +16,7 @@ from longwave.errors import InputError, plural
 from longwave.evaluation import average_precision
 from longwave.index import Index
 from longwave.progress import bars
-from longwave.vectors import row_blocks
+from longwave.rows.vectors import row_blocks
 
 
 @app.command()

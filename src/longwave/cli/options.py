@@ -11,17 +11,18 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from longwave import blending, filters
-from longwave.blending import Blend, Blending
-from longwave.datasets.files import read_labels, read_vectors, split_name
-from longwave.descriptors import is_picture
+from longwave import filters
 from longwave.errors import FileError, InputError
-from longwave.planning import Advised
-from longwave.ranking import Euclidean
-from longwave.reading import read_npy
+from longwave.files.bounded import read_npy
+from longwave.files.vectors import read_labels, read_vectors, split_name
+from longwave.pictures import is_picture
+from longwave.search import blending
+from longwave.search.blending import Blend, Blending
+from longwave.search.ranking import Euclidean
 from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Precomputed, RandomWalk, Solver, Spectral
 from longwave.spectrum import Chebyshev, Exact, Lanczos, Method, Simultaneous
-from longwave.storage import is_index
+from longwave.spectrum.advised import Advised
+from longwave.storage.folder import is_index
 from longwave.types import Array
 
 FILES = ".npy .npz .fvecs .bvecs .mat .h5 .parquet .safetensors .csv; FILE:NAME picks one array of several"

@@ -16,19 +16,19 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from longwave import descriptors
+from longwave import pictures as descriptors
 from longwave.cli import options as o
 from longwave.cli.display import err, readable
 from longwave.cli.results import check_apart, check_picture
 from longwave.cli.truth import Names, read_truth
-from longwave.datasets.files import split_name
-from longwave.datasets.formats import READERS
-from longwave.descriptors.encoders import DEFAULT, parse_scale
-from longwave.descriptors.pictures import Box
 from longwave.errors import DataWarning, FileError, InputError, plural
+from longwave.files.bounded import read_json
+from longwave.files.formats import READERS
+from longwave.files.vectors import split_name
 from longwave.index import Index
+from longwave.pictures.encoders import DEFAULT, parse_scale
+from longwave.pictures.opening import Box
 from longwave.progress import bars
-from longwave.reading import read_json
 from longwave.types import Array, Hits
 
 Boxes = Annotated[

@@ -14,8 +14,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from longwave.cli.display import out, readable
-from longwave.datasets.files import split_name
 from longwave.errors import FileError, plural, writing
+from longwave.files.vectors import split_name
 from longwave.types import Array, Hits
 
 SUFFIXES = (".npz", ".json", ".csv")

@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from longwave.advice.memory import show
 from longwave.cli import results
 from longwave.cli.application import app
 from longwave.cli.display import out
 from longwave.errors import MissingExtraError
-from longwave.resources import show
 
 
 @app.command()
@@ -23,7 +23,7 @@ def demo(
 
     Prints a table, and writes a picture of what Euclidean and manifold search find. The digits come with scikit-learn.
     """
-    from longwave import demo as d
+    from longwave.experiments import demo as d
 
     results.check_picture(picture)
     out.print(

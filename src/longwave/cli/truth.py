@@ -10,7 +10,7 @@ from typing import Any
 from longwave.cli.options import read_label_file
 from longwave.errors import FileError, InputError
 from longwave.evaluation import Judgement, label_judgements
-from longwave.reading import read_json
+from longwave.files.bounded import read_json
 from longwave.types import Array
 
 

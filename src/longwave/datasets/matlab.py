@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from longwave.datasets.formats import decoding
-from longwave.datasets.mat5 import MatFile
 from longwave.datasets.truth import GroundTruth, made
 from longwave.errors import FileError
 from longwave.evaluation import Judgement
-from longwave.hdf5 import HDF5_SIGNATURE, open_reader
-from longwave.reading import check_regular
+from longwave.files.bounded import check_regular
+from longwave.files.formats import decoding
+from longwave.files.hdf5 import HDF5_SIGNATURE, open_reader
+from longwave.files.mat5 import MatFile
 from longwave.types import Array
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from longwave.datasets.truth import GroundTruth, made, numbers
 from longwave.errors import FileError, InputError
 from longwave.evaluation import Judgement
-from longwave.reading import open_regular
+from longwave.files.bounded import open_regular
 
 _PREFIX = "oxc1_"  # before the query images of Oxford, and nowhere else
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from os import PathLike
 from typing import Any
 
-from longwave.datasets.files import read_vectors
-from longwave.datasets.plain_pickle import read_plain_pickle
 from longwave.datasets.truth import GroundTruth, made
 from longwave.errors import FileError
 from longwave.evaluation import Graded
+from longwave.files.plain_pickle import read_plain_pickle
+from longwave.files.vectors import read_vectors
 from longwave.types import Array
 
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from longwave.datasets.benchmark import Benchmark
-from longwave.datasets.files import read_labels, read_vectors
 from longwave.datasets.oxford import landmark
 from longwave.datasets.sets import digits, held_out
 from longwave.errors import FileError, InputError
 from longwave.evaluation import Judgement, label_judgements
-from longwave.reading import read_json
+from longwave.files.bounded import read_json
+from longwave.files.vectors import read_labels, read_vectors
 from longwave.types import Array
 
 #: Names the data folder where no argument does.

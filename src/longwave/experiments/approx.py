@@ -7,9 +7,9 @@ from typing import Any
 from longwave.experiments.experiment import Check, Data, Experiment, Session, Table
 from longwave.experiments.measure import COMPLEMENT, PRINTED, build, mean_ap
 from longwave.experiments.sets import oxford
-from longwave.neighbors import nearest_others
+from longwave.graph.lists import nearest_others
+from longwave.rows.vectors import normalize
 from longwave.spectrum import Chebyshev, Lanczos, Method, Simultaneous
-from longwave.vectors import normalize
 
 _PAPER = {"FSR.rank-r": (89.5, "60 h"), "FSR.approx": (89.2, "3 h")}
 

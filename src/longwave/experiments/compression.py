@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from longwave.basis import Basis, Part
 from longwave.errors import LongwaveWarning
 from longwave.experiments.distractors import FSRW
 from longwave.experiments.experiment import Check, Data, Experiment, Session, Table
@@ -17,8 +16,9 @@ from longwave.experiments.measure import COMPLEMENT, PRINTED, mean_ap
 from longwave.experiments.sets import large, large_index, oxford, oxford_index
 from longwave.experiments.style import finish, line, panels
 from longwave.index import Index
+from longwave.spectrum.basis import Basis, Part
 from longwave.spectrum.sparsify import sparsify
-from longwave.types import Spectrum
+from longwave.spectrum.spectrum import Spectrum
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from longwave.blending import Blend
 from longwave.experiments.experiment import Check, Data, Experiment, Session
 from longwave.experiments.measure import EUCLIDEAN, EXACT, PRINTED, cut_rank, mean_ap, precisions
 from longwave.experiments.sets import large, large_index, ranks_of
 from longwave.experiments.style import COLOURS, finish, line, panels
+from longwave.search.blending import Blend
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

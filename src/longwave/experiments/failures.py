@@ -11,8 +11,8 @@ from longwave.datasets import shared
 from longwave.errors import MissingExtraError
 from longwave.experiments.experiment import Data, Experiment, Session, Table
 from longwave.experiments.measure import PRINTED, precisions
+from longwave.experiments.plots import new_figure
 from longwave.experiments.sets import oxford, oxford_index
-from longwave.plots import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

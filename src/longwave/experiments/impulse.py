@@ -8,10 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from longwave.experiments.experiment import Data, Experiment, Session
+from longwave.experiments.plots import new_figure
 from longwave.experiments.style import COLOURS
 from longwave.filters import LowPass
-from longwave.graph import component_labels, normalize
-from longwave.plots import new_figure
+from longwave.graph.mutual import component_labels, normalize
 from longwave.solvers import ConjugateGradient, System
 
 if TYPE_CHECKING:

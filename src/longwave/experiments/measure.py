@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from longwave.baselines import Manifold, Ranker
-from longwave.basis import Basis, Part
+from longwave.baselines.baselines import Manifold, Ranker
 from longwave.datasets import Benchmark
 from longwave.errors import ConvergenceWarning
 from longwave.evaluation import mean_over_queries
 from longwave.index import PAPER, Index
-from longwave.observation import Queries
-from longwave.ranking import Euclidean
+from longwave.search.observation import Queries
+from longwave.search.ranking import Euclidean
 from longwave.solvers import ConjugateGradient, Solver, Spectral
 from longwave.spectrum import Method
+from longwave.spectrum.basis import Basis, Part
 
 EUCLIDEAN = Manifold(solver=Euclidean())
 #: Eq. (4) to the letter, which the paper's figures show; and with the complement, which is the default of the library.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from longwave.baselines import Manifold, RegionMatch, TruncatedDiffusion
+from longwave.baselines.baselines import Manifold, RegionMatch, TruncatedDiffusion
 from longwave.datasets import Benchmark, fashion_mnist, held_out
 from longwave.errors import FileError
 from longwave.evaluation import label_judgements
@@ -24,11 +24,11 @@ from longwave.experiments.measure import (
     query_milliseconds,
     solver_milliseconds,
 )
+from longwave.experiments.plots import new_figure
 from longwave.experiments.sets import REGIONAL_ALPHA, large, large_index, oxford, oxford_index, regional_index, regions
 from longwave.experiments.style import COLOURS, duration
 from longwave.filters import LowPass
 from longwave.index import Index
-from longwave.plots import new_figure
 from longwave.solvers import ConjugateGradient
 from longwave.spectrum import Chebyshev
 

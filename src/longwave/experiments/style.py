@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from longwave.plots import new_figure
+from longwave.experiments.plots import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

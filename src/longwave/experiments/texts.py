@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from longwave.baselines import QueryExpansion, Ranker
-from longwave.blending import Blend
+from longwave.baselines.baselines import QueryExpansion, Ranker
 from longwave.datasets import shared
 from longwave.evaluation import Judgement, mean_over_queries, precision_at
 from longwave.experiments.experiment import Check, Data, Experiment, Session, Table
 from longwave.experiments.measure import EUCLIDEAN, EXACT, build, mean_ap
 from longwave.filters import LowPass
 from longwave.index import Index
+from longwave.search.blending import Blend
 from longwave.types import Array
 
 

@@ -9,12 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from longwave.basis import narrow_indices
 from longwave.errors import FilterError, InputError
 from longwave.filters import fingerprint
+from longwave.rows.sparse import narrow_indices
+from longwave.rows.vectors import row_blocks, top_k
 from longwave.solvers.system import Solver, System
 from longwave.types import Array, Filter, Progress, Solution, Sparse
-from longwave.vectors import row_blocks, top_k
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from longwave.filters import response, warn_if_not_low_pass
 from longwave.solvers.system import System
-from longwave.types import COPIED, IN_BASIS, ISOLATED, Array, Filter, Solution, Sparse, Spectrum
+from longwave.spectrum.spectrum import COPIED, IN_BASIS, ISOLATED, Spectrum
+from longwave.types import Array, Filter, Solution, Sparse
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from longwave.basis import Basis
 from longwave.errors import FilterError, InputError
 from longwave.filters import LowPass
-from longwave.types import Array, Filter, Solution, Sparse, Spectrum
+from longwave.spectrum.basis import Basis
+from longwave.spectrum.spectrum import Spectrum
+from longwave.types import Array, Filter, Solution, Sparse
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,11 +10,13 @@ FSR.sparse              either, then ``sparsify``
 ======================  ==========================================
 """
 
+from longwave.spectrum.advised import Advised
 from longwave.spectrum.chebyshev import Chebyshev
 from longwave.spectrum.exact import Exact
 from longwave.spectrum.lanczos import Lanczos
 from longwave.spectrum.method import Method
 from longwave.spectrum.simultaneous import Simultaneous
 from longwave.spectrum.sparsify import sparsify
+from longwave.spectrum.spectrum import Spectrum
 
-__all__ = ["Chebyshev", "Exact", "Lanczos", "Method", "Simultaneous", "sparsify"]
+__all__ = ["Advised", "Chebyshev", "Exact", "Lanczos", "Method", "Simultaneous", "Spectrum", "sparsify"]

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longwave.errors import ConvergenceError
+from longwave.rows.vectors import row_blocks
 from longwave.types import Array, Sparse
-from longwave.vectors import row_blocks
 
 Block = NDArray[np.float32]
 
@@ -38,7 +38,7 @@ def panels(n_columns: int) -> list[slice]:
 
 def multiply(matrix: Sparse, block: Array) -> Array:
     """A B on all cores. matrix: CSR (m, n), block: (n, c) -> (m, c), in the block's precision."""
-    from longwave import compiled
+    from longwave.rows import compiled
 
     out = np.empty((matrix.shape[0], block.shape[1]), dtype=block.dtype)
     compiled.multiply(matrix.data, matrix.indices, matrix.indptr, np.ascontiguousarray(block), out)

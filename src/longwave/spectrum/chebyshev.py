@@ -31,7 +31,8 @@ from longwave.spectrum.blocks import (
 from longwave.spectrum.density import Density, density_bytes, density_of_states
 from longwave.spectrum.exact import MAX_VERTICES, Exact
 from longwave.spectrum.method import DEFAULT_RUN, Run, as_spectrum, check_rank, without_edges
-from longwave.types import Array, Sparse, Spectrum
+from longwave.spectrum.spectrum import Spectrum
+from longwave.types import Array, Sparse
 
 # Up to here LAPACK is as fast as the iteration.
 _DENSE_VERTICES = 1500
@@ -301,7 +302,7 @@ def chebyshev_filter(
     The scaled three-term recurrence (Zhou & Saad 2007, Alg. 3.1) keeps p(1) = 1 at every step, where the plain one
     overflows float32. progress: told the share done.
     """
-    from longwave import compiled
+    from longwave.rows import compiled
 
     center, half = (cut + lower) / 2, (cut - lower) / 2
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from longwave.errors import InputError
 from longwave.spectrum.method import DEFAULT_RUN, Run, as_spectrum, check_rank
-from longwave.types import Array, Sparse, Spectrum
+from longwave.spectrum.spectrum import Spectrum
+from longwave.types import Array, Sparse
 
 # 20,000 vertices take 3 arrays of 3.2 GB in float64 and about an hour on two cores.
 MAX_VERTICES = 20_000

@@ -9,7 +9,8 @@ import numpy as np
 from longwave.errors import ConvergenceError
 from longwave.spectrum.exact import Exact
 from longwave.spectrum.method import DEFAULT_RUN, Run, as_spectrum, check_rank, without_edges
-from longwave.types import Sparse, Spectrum
+from longwave.spectrum.spectrum import Spectrum
+from longwave.types import Sparse
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Protocol
@@ -10,11 +10,24 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from longwave.basis import Basis
-from longwave.checkpoint import Checkpoint
 from longwave.errors import InputError
+from longwave.spectrum.basis import Basis
 from longwave.spectrum.blocks import Block, panels, residuals
-from longwave.types import IN_BASIS, Array, Progress, Sparse, Spectrum
+from longwave.spectrum.spectrum import IN_BASIS, Spectrum
+from longwave.types import Array, Progress, Sparse
+
+
+class Checkpoint(Protocol):
+    """Where rounds of a long computation are kept (`storage.checkpoints`)."""
+
+    def at(self, name: str) -> Checkpoint:
+        """A checkpoint of its own for a part of the work."""
+
+    def latest(self, name: str) -> tuple[int, Mapping[str, Array]] | None:
+        """The last round that was kept, and its arrays."""
+
+    def save_round(self, name: str, number: int, arrays: Mapping[str, Array]) -> None:
+        """Keep a round instead of the one before it."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,8 @@ from longwave.errors import InputError
 from longwave.spectrum.blocks import Block, gram, multiply, narrow, orthonormalize, rayleigh_ritz
 from longwave.spectrum.exact import Exact
 from longwave.spectrum.method import DEFAULT_RUN, Run, as_spectrum, check_rank, without_edges
-from longwave.types import Progress, Sparse, Spectrum
+from longwave.spectrum.spectrum import Spectrum
+from longwave.types import Progress, Sparse
 
 
 def range_basis(

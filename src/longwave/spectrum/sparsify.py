@@ -7,12 +7,13 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from longwave.basis import Basis
 from longwave.filters import response
+from longwave.rows.vectors import row_blocks
+from longwave.spectrum.basis import Basis
 from longwave.spectrum.blocks import panels
 from longwave.spectrum.blocks import residuals as measure_residuals
-from longwave.types import Filter, Sparse, Spectrum
-from longwave.vectors import row_blocks
+from longwave.spectrum.spectrum import Spectrum
+from longwave.types import Filter, Sparse
 
 
 def sparsify(spectrum: Spectrum, matrix: Sparse, *, nonzeros: int, filter: Filter | None = None) -> Spectrum:

@@ -1,0 +1,132 @@
+"""Settings for a collection with known answers: which k, kernel, α, neighbours and blend rank its queries best.
+
+The defaults are good on every collection that was tried, and nothing is gained by searching for others without answers.
+With answers a point or two may be. Each setting is varied in turn, from the default on; another is taken only if it is
+better by more than the standard error of the difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longwave.errors import InputError
+from longwave.filters import LowPass
+from longwave.graph import lists as neighbors
+from longwave.graph import weights as kernels
+from longwave.graph.weights import Kernel, Local, Power
+from longwave.index import Index
+from longwave.search import blending
+from longwave.search.blending import Anchor, Blending
+from longwave.search.ranking import Euclidean
+from longwave.solvers import ConjugateGradient
+from longwave.types import Array, Progress
+
+#: From the ranked rows of some queries, (q, n), and which of the user's queries these are, (q,), to a value for each.
+Judge: TypeAlias = Callable[[Array, NDArray[np.int64]], Array]
+
+# Queries that are asked, a random choice of more: the standard error of their mean is then about a point.
+_QUERIES = 100
+# Relative error of the answers that are compared: finer than any difference between settings.
+_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A setting: what `Index.build` is given."""
+
+    k: int = 50
+    kernel: Kernel = field(default_factory=Local)
+    alpha: float = 0.99
+    neighbors: int = 5
+    blend: Blending | None = field(default_factory=Anchor)
+
+    def words(self) -> dict[str, str]:
+        """Its values as the options of `longwave build`, by name."""
+        return {
+            "k": str(self.k),
+            "kernel": kernels.text_of(self.kernel),
+            "filter": f"lowpass:{self.alpha:g}",
+            "neighbors": str(self.neighbors),
+            "blend": blending.text_of(self.blend),
+        }
+
+
+#: What is tried beside the default, one after the other.
+VARIED: dict[str, tuple[Any, ...]] = {
+    "kernel": (Power(3.0),),
+    "k": (20,),
+    "alpha": (0.97, 0.9),
+    "neighbors": (3, 10),
+    "blend": (None,),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """A setting and what it scored: the value of every query."""
+
+    choice: Choice
+    values: Array
+
+    @property
+    def score(self) -> float:
+        """Mean over the queries."""
+        return float(self.values.mean())
+
+    def better_than(self, other: Row) -> bool:
+        """Whether the mean is larger by more than the standard error of the difference."""
+        gain = self.values - other.values
+        return bool(gain.mean() > gain.std() / np.sqrt(len(gain)))
+
+
+@dataclass(frozen=True, eq=False)
+class Tuning:
+    """All settings tried in order, the one to take, and the mean value of Euclidean search."""
+
+    rows: list[Row]
+    chosen: Row
+    euclidean: float
+
+
+def tune(
+    unit: NDArray[np.float32],
+    queries: NDArray[np.float32],
+    judge: Judge,
+    *,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Tuning:
+    """Vary one setting after the other. unit: (n, d), queries: (q, d), unit vectors. At most 100 queries are asked."""
+    if len(unit) < 2:
+        raise InputError(f"tuning needs at least 2 vectors, got {len(unit)}")
+    rng = np.random.default_rng(seed)
+    asked = np.sort(rng.permutation(len(queries))[:_QUERIES])
+    total = 1 + sum(len(values) for values in VARIED.values())
+    lists, _ = neighbors.build_lists(unit, k=min(Choice.k, len(unit) - 1), seed=seed, progress=progress)
+
+    def ranked(choice: Choice, **options: Any) -> Array:
+        near = lists.ids[:, : choice.k], np.ascontiguousarray(lists.similarities[:, : choice.k])
+        index = Index.build(unit, lists=near, kernel=choice.kernel, spectrum=None, progress=False)
+        return index.search(queries[asked], len(unit), **options).ids
+
+    def tried(choice: Choice) -> Row:
+        options = {"filter": LowPass(choice.alpha), "neighbors": choice.neighbors, "blend": choice.blend or 0}
+        row = Row(choice, judge(ranked(choice, solver=ConjugateGradient(_TOLERANCE), **options), asked))
+        rows.append(row)
+        if progress:
+            progress("settings", len(rows), total)
+        return row
+
+    rows: list[Row] = []
+    best = tried(Choice())
+    for name, values in VARIED.items():
+        for value in values:
+            row = tried(replace(best.choice, **{name: value}))
+            best = row if row.better_than(best) else best
+    plain = judge(ranked(Choice(), solver=Euclidean()), asked)
+    return Tuning(rows, best, float(plain.mean()))

@@ -1,0 +1,252 @@
+"""A folder of pictures to descriptors, and queries by picture treated alike."""
+
+from __future__ import annotations
+
+import warnings
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longwave.checks import check_counts
+from longwave.errors import DataWarning, FileError, InputError, plural
+from longwave.pictures.encoders import Encoder
+from longwave.pictures.encoding import Chunk, Raw, encode
+from longwave.pictures.opening import Box, list_pictures, open_picture
+from longwave.pictures.recipe import Recipe
+from longwave.pictures.reduction import reduce_regions
+from longwave.pictures.regions import pooled_regions
+from longwave.pictures.whitening import Whitening, check_shrinkage, learn_pca, learn_supervised
+from longwave.rows.vectors import normalize
+from longwave.storage.checkpoints import open_checkpoint
+from longwave.types import Array, Progress
+
+#: Dimensions kept by default: of one vector per picture, and of each region.
+GLOBAL, REGIONAL = 512, 128
+# Whitening is learned on at most so many regions: 1,280 dimensions in float32 are 0.5 GB.
+_SAMPLE = 100_000
+# Regions for each dimension at least: those of one picture are much alike.
+_PER_DIMENSION = 8
+# Added to the variance of every direction, in units of the mean variance. On 100, 300 and 1,000 photographs of Oxford
+# 3 to 10 is best along the manifold, 20 to 40 for nearest neighbours; without it both lose 6 to 17 points (512-d).
+# Fewer pictures know less of what varies: 6 to 12 need 100, 20 need 20 (benchmarks.views).
+_SHRINKAGE, _ENOUGH = 5.0, 100
+
+
+@dataclass(frozen=True, eq=False)
+class Description:
+    """Descriptors of pictures.
+
+    vectors: (m, d) unit float32. item_of: (m,) the picture of each, 0 … N−1; None where each has one. paths: (N,) in
+    `folder`. skipped: path and reason of those that could not be read.
+    """
+
+    vectors: NDArray[np.float32]
+    item_of: NDArray[np.int64] | None
+    paths: tuple[str, ...]
+    folder: str
+    recipe: Recipe
+    whitening: Whitening | None
+    skipped: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Learned:
+    """How a whitening is learned on the pictures themselves; what is None is chosen by their number."""
+
+    dimensions: int | None
+    shrinkage: float | None
+    pairs: Sequence[tuple[str, str]] | None
+
+    def __post_init__(self) -> None:
+        if self.shrinkage is not None:
+            check_shrinkage(self.shrinkage)
+
+    def on(self, chunks: list[Chunk], names: list[str], n_regions: int, *, most: int, seed: int) -> Whitening:
+        """PCA of the regions, or from pairs of whole pictures. most: dimensions by default."""
+        dimensions = self.dimensions or min(most, max(1, n_regions // _PER_DIMENSION))
+        shrinkage = _SHRINKAGE * max(1.0, _ENOUGH / len(names)) if self.shrinkage is None else self.shrinkage
+        if self.pairs is None:
+            return learn_pca(_sample(chunks, n_regions, seed), dimensions=dimensions, shrinkage=shrinkage)
+        place = {name: i for i, name in enumerate(names)}
+        rows = [(place[one], place[two]) for one, two in self.pairs if one in place and two in place]
+        if not rows:
+            raise InputError("of no pair both pictures can be read; give others, or leave the pairs out")
+        return learn_supervised(_wholes(chunks), rows, dimensions=dimensions, shrinkage=shrinkage)
+
+
+def describe_folder(
+    folder: str | Path,
+    encoder: Encoder,
+    *,
+    size: int = 512,
+    pool: str = "max",
+    scales: int = 3,
+    regions: bool = False,
+    reduce: int | None = None,
+    whitening: Whitening | None = None,
+    whiten: bool = True,
+    dimensions: int | None = None,
+    shrinkage: float | None = None,
+    recentre: bool = False,
+    pairs: Sequence[tuple[str, str]] | None = None,
+    workdir: str | Path | None = None,
+    workers: int = 0,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Description:
+    """Describe all pictures of a folder: R-MAC by default, or its regions kept apart.
+
+    Each region is pooled from the map, l2, whitened, l2; without `regions` they are summed, and l2 again. reduce: at
+    most so many regions per picture, by a Gaussian mixture. whitening: a known one; else, with `whiten`, it is learned
+    here: PCA, or supervised where `pairs` names pictures that show the same, both with `shrinkage` (`learn_pca`), 5 by
+    default and more for fewer than 100 pictures. recentre: give a known whitening the mean of these pictures.
+    dimensions: 512 of a picture, 128 of a region by default, fewer where there are few pictures. workdir: finished
+    chunks of 64 pictures are kept there, and the same call goes on. workers: processes that decode; a script that uses
+    them needs `if __name__ == "__main__":`.
+    Pictures that cannot be read are left out with a warning, and listed in `skipped`.
+    """
+    if dimensions is not None:
+        check_counts(dimensions=dimensions)
+    learned = Learned(dimensions, shrinkage, pairs) if whiten and whitening is None else None
+    if learned is None and (pairs is not None or shrinkage is not None):
+        raise InputError(
+            "pairs and shrinkage are for a whitening that is learned: leave them out, or let it be learned"
+        )
+    if recentre and whitening is None:
+        raise InputError("recentre is for a whitening from elsewhere: give it (--whiten FILE.npz), or leave it out")
+    if dimensions is not None and whitening is None and not whiten:
+        raise InputError("dimensions are kept by a whitening, and there is none: leave them out, or whiten")
+    names = list_pictures(folder)
+    _check_pairs(pairs, names)
+    recipe = Recipe.of(encoder, size=size, pool=pool, scales=scales, regions=regions, reduce=reduce)
+    if whitening is not None and len(whitening.mean) != recipe.channels:
+        raise InputError(
+            f"the whitening is for {len(whitening.mean)} channels, {encoder.name} has {recipe.channels}; "
+            "take one that was learned with this encoder"
+        )
+    root = Path(folder).absolute()
+    checkpoint = None
+    if workdir is not None:
+        checkpoint = open_checkpoint(Path(workdir), np.zeros(0), {"kind": "pictures"})
+    chunks = encode(
+        [root / name for name in names], recipe, encoder, checkpoint=checkpoint, workers=workers, progress=progress
+    )
+    counts, reasons = _readings(chunks)
+    skipped = tuple((name, reason) for name, reason in zip(names, reasons, strict=True) if reason)
+    readable = [name for name, count in zip(names, counts, strict=True) if count]
+    if not readable:
+        raise FileError(f"no picture of the {len(names)} in {folder} can be described; the first: {skipped[0][1]}")
+    if skipped:
+        warnings.warn(
+            f"{len(skipped)} of {len(names)} pictures are left out; the first: {skipped[0][1]}",
+            DataWarning,
+            stacklevel=2,
+        )
+    total = int(counts.sum())
+    if learned is not None:
+        whitening = learned.on(chunks, readable, total, most=REGIONAL if regions else GLOBAL, seed=seed)
+    elif whitening is not None:
+        whitening = whitening if dimensions is None else whitening.cut(dimensions)
+        whitening = whitening.recentred(_sample(chunks, total, seed)) if recentre else whitening
+    width = recipe.channels if whitening is None else whitening.dimensions
+    vectors = np.empty((total if regions else len(readable), width), dtype=np.float32)
+    filled = 0
+    for raw in (chunk.raw() for chunk in chunks):
+        if not raw.counts.any():
+            continue
+        own = _finished(raw, recipe, whitening)
+        vectors[filled : filled + len(own)] = own
+        filled += len(own)
+    recipe = replace(recipe, whitening=_name(whitening), dimensions=vectors.shape[1])
+    item_of = np.repeat(np.arange(len(readable)), counts[counts > 0]) if regions else None
+    if reduce is not None and item_of is not None:
+        vectors, item_of = reduce_regions(vectors, item_of, count=reduce, seed=seed, progress=progress)
+    return Description(vectors, item_of, tuple(readable), str(root), recipe, whitening, skipped)
+
+
+def describe_queries(
+    pictures: Sequence[str | Path],
+    encoder: Encoder,
+    recipe: Recipe,
+    whitening: Whitening | None,
+    *,
+    boxes: Sequence[Box | None] | None = None,
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Query vectors by the recipe of a collection, and the picture of each: (m, d), (m,) 0 … Q−1.
+
+    boxes: one for each picture, None for the whole. A picture that cannot be read, a box outside of it and another
+    encoder or whitening than the recipe's are errors.
+    """
+    known = Recipe.of(encoder)
+    same = {name: getattr(known, name) for name in ("weights", "mean", "std", "channels", "answer")}
+    recipe.check_same(replace(recipe, whitening=_name(whitening), **same))
+    crops: Sequence[Box | None] = [None] * len(pictures) if boxes is None else boxes
+    if len(crops) != len(pictures):
+        raise InputError(
+            f"{plural(len(pictures), 'picture')} but {plural(len(crops), 'box', 'boxes')}: give one for each, or none"
+        )
+    parts = []
+    for path, box in zip(pictures, crops, strict=True):
+        (feature_map,) = encoder(open_picture(path, size=recipe.size, box=box)[None])
+        if not np.isfinite(feature_map).all():
+            raise InputError(f"the encoder gives values that are not finite (NaN or infinite) for {path}")
+        own = pooled_regions(feature_map, pool=recipe.pool, scales=recipe.scales).astype(np.float16)
+        made = _finished(Raw(own, np.array([len(own)]), np.array([""])), recipe, whitening)
+        seen = made.any(axis=1)  # a region in which nothing answers asks for nothing
+        parts.append(made[seen] if seen.any() else made)
+    return np.concatenate(parts), np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+
+
+def _readings(chunks: list[Chunk]) -> tuple[NDArray[np.int64], list[str]]:
+    read = [chunk.readings() for chunk in chunks]
+    return np.concatenate([counts for counts, _ in read]), [reason for _, reasons in read for reason in reasons]
+
+
+def _sample(chunks: list[Chunk], total: int, seed: int) -> NDArray[np.float32]:
+    """All regions, or a random part where there are too many. (m, C)"""
+    rng = np.random.default_rng(seed)
+    share = min(1.0, _SAMPLE / total)
+    parts = (chunk.raw().vectors for chunk in chunks)
+    taken = [part if share == 1 else part[rng.random(len(part)) < share] for part in parts]
+    return np.concatenate([part for part in taken if part.size]).astype(np.float32)
+
+
+def _wholes(chunks: list[Chunk]) -> NDArray[np.float32]:
+    """The first region of every picture, which is all of it. (pictures, C)"""
+    parts = []
+    for raw in (chunk.raw() for chunk in chunks):
+        counts = raw.counts[raw.counts > 0]
+        parts.append(raw.vectors[np.cumsum(counts) - counts].astype(np.float32))
+    return np.concatenate(parts)
+
+
+def _check_pairs(pairs: Sequence[tuple[str, str]] | None, names: list[str]) -> None:
+    known = set(names)
+    missing = [name for pair in pairs or () for name in pair if name not in known]
+    if missing:
+        raise InputError(
+            f"a pair names {missing[0]!r}, which is not among the {len(names)} pictures of the folder; "
+            f"give paths within it, such as {names[0]!r}"
+        )
+
+
+def _finished(raw: Raw, recipe: Recipe, whitening: Whitening | None) -> NDArray[np.float32]:
+    """Whitened regions, or their sum for each picture. (m, C) -> (m or pictures, d)"""
+    vectors = raw.vectors.astype(np.float32)
+    unit = vectors if whitening is None else normalize(whitening(vectors))
+    if recipe.regions:
+        return unit
+    counts = raw.counts[raw.counts > 0]
+    return normalize(np.add.reduceat(unit, np.cumsum(counts) - counts, axis=0))
+
+
+def _name(whitening: Whitening | None) -> str:
+    """A checksum that tells one whitening from another."""
+    if whitening is None:
+        return "none"
+    arrays: tuple[Array, ...] = (whitening.mean, whitening.projection)
+    return f"{zlib.crc32(b''.join(np.ascontiguousarray(a, dtype=np.float32).tobytes() for a in arrays)):08x}"

@@ -1,0 +1,194 @@
+"""Many pictures to raw region vectors: decoded by several processes, encoded in batches, kept chunk by chunk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context, parent_process
+from pathlib import Path
+from threading import Thread
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longwave.errors import FileError, ResourceError
+from longwave.pictures.encoders import Encoder
+from longwave.pictures.opening import open_picture
+from longwave.pictures.recipe import Recipe
+from longwave.pictures.regions import pooled_regions
+from longwave.storage.checkpoints import Checkpoint
+from longwave.types import Array, Progress
+
+# Pictures between checkpoints, and those of one size that are encoded together: 8 of 512 × 384 take 60 MB of maps.
+CHUNK, _BATCH = 64, 8
+
+
+@dataclass(frozen=True, eq=False)
+class Raw:
+    """Regions of a chunk of pictures before whitening.
+
+    vectors: (m, C) float16 unit, of a picture the whole first. counts: (pictures,) regions of each, 0 for those that
+    could not be read. reasons: (pictures,) why, else empty.
+    """
+
+    vectors: NDArray[np.float16]
+    counts: NDArray[np.int64]
+    reasons: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Regions that are held, or can be read."""
+
+    name: str
+    held: Raw | None
+    checkpoint: Checkpoint | None
+
+    def raw(self) -> Raw:
+        """All of it."""
+        return self.held or Raw(*self._read("vectors", "counts", "reasons"))
+
+    def readings(self) -> tuple[NDArray[np.int64], list[str]]:
+        """counts and reasons alone."""
+        counts, reasons = (self.held.counts, self.held.reasons) if self.held else self._read("counts", "reasons")
+        return counts, reasons.tolist()
+
+    def _read(self, *names: str) -> list[Array]:
+        arrays = None if self.checkpoint is None else self.checkpoint.load(self.name, names)
+        if arrays is None:
+            raise FileError(f"the work folder has lost its part {self.name}; run the same command again")
+        return [arrays[name] for name in names]
+
+
+def encode(
+    paths: Sequence[Path],
+    recipe: Recipe,
+    encoder: Encoder,
+    *,
+    checkpoint: Checkpoint | None = None,
+    workers: int = 0,
+    progress: Progress | None = None,
+) -> list[Chunk]:
+    """Regions of all pictures, chunk by chunk: in memory, or in the checkpoint.
+
+    workers: processes that decode, beside this one which encodes; 0 to decode here too.
+    """
+    chunks = [list(paths[start : start + CHUNK]) for start in range(0, len(paths), CHUNK)]
+    names = [_stage(files, recipe) for files in chunks]
+    wanted = [i for i, name in enumerate(names) if checkpoint is None or _is_open(checkpoint, name, chunks[i], recipe)]
+    made: dict[int, Raw] = {}
+    done = len(paths) - sum(len(chunks[i]) for i in wanted)
+    try:
+        with _decoders(workers) as decoders:
+            waiting = {i: _decode_all(decoders, chunks[i], recipe.size) for i in wanted[:1]}
+            for place, i in enumerate(wanted):
+                for later in wanted[place + 1 : place + 2]:  # decoded while this one is encoded
+                    waiting[later] = _decode_all(decoders, chunks[later], recipe.size)
+                raw = _encode_chunk(chunks[i], waiting.pop(i)(), recipe, encoder)
+                if checkpoint is None:
+                    made[i] = raw
+                else:
+                    arrays: dict[str, Array] = {"vectors": raw.vectors, "counts": raw.counts, "reasons": raw.reasons}
+                    checkpoint.save(names[i], arrays)
+                done += len(chunks[i])
+                if progress is not None:
+                    progress("describing pictures", done, len(paths))
+    except BrokenProcessPool as error:
+        raise ResourceError(
+            "a process that decodes pictures has died: for want of memory, or since the script that began it does not "
+            'begin its work under `if __name__ == "__main__":`; use fewer workers, or 0: the work goes on'
+        ) from error
+    return [Chunk(name, made.get(i), checkpoint) for i, name in enumerate(names)]
+
+
+def _is_open(checkpoint: Checkpoint, name: str, paths: Sequence[Path], recipe: Recipe) -> bool:
+    """Whether a chunk is to be encoded: it is not there, or a picture that failed can be read now."""
+    saved = checkpoint.load(name)  # all of it: what is damaged is encoded again
+    if saved is None:
+        return True
+    failed = [path for path, reason in zip(paths, saved["reasons"], strict=True) if reason]
+    return any(not isinstance(_decode(path, recipe.size), str) for path in failed)
+
+
+def _stage(paths: Sequence[Path], recipe: Recipe) -> str:
+    """A name that changes with the files of a chunk and with what is done to them."""
+    facts = [recipe.weights, recipe.answer, recipe.mean, recipe.std, recipe.size, recipe.pool, recipe.scales]
+    states: list[tuple[str, int | None, int | None]] = []
+    for path in paths:
+        try:
+            state = path.stat()
+            states.append((str(path), state.st_size, state.st_mtime_ns))
+        except OSError:
+            states.append((str(path), None, None))
+    return hashlib.blake2b(json.dumps([facts, states]).encode(), digest_size=16).hexdigest()
+
+
+def _encode_chunk(
+    paths: Sequence[Path], decoded: list[NDArray[np.uint8] | str], recipe: Recipe, encoder: Encoder
+) -> Raw:
+    by_shape: dict[tuple[int, ...], list[int]] = {}
+    for i, picture in enumerate(decoded):
+        if not isinstance(picture, str):
+            by_shape.setdefault(picture.shape, []).append(i)
+    regions: dict[int, NDArray[np.float16]] = {}
+    for members in by_shape.values():
+        for start in range(0, len(members), _BATCH):
+            batch = members[start : start + _BATCH]
+            maps = encoder(np.stack([np.asarray(decoded[i]) for i in batch]))
+            for i, feature_map in zip(batch, maps, strict=True):
+                if np.isfinite(feature_map).all():
+                    regions[i] = pooled_regions(feature_map, pool=recipe.pool, scales=recipe.scales).astype(np.float16)
+                else:
+                    decoded[i] = f"{paths[i]} is given values that are not finite (NaN or infinite) by the encoder"
+    vectors = (
+        np.concatenate([regions[i] for i in sorted(regions)])
+        if regions
+        else np.zeros((0, recipe.channels), dtype=np.float16)
+    )
+    counts = np.array([len(regions.get(i, ())) for i in range(len(decoded))], dtype=np.int64)
+    return Raw(vectors, counts, np.array([p if isinstance(p, str) else "" for p in decoded], dtype=str))
+
+
+def _decode(path: Path, size: int) -> NDArray[np.uint8] | str:
+    try:
+        return open_picture(path, size=size)
+    except FileError as error:
+        return str(error)
+
+
+@contextmanager
+def _decoders(workers: int) -> Iterator[Executor | None]:
+    if workers < 1:
+        yield None
+        return
+    # spawn: encoders have threads, which do not survive a fork
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_live_with_parent) as pool:
+        yield pool
+
+
+def _live_with_parent() -> None:
+    """Leave Ctrl-C to the process that began this one, and end with it however it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def follow() -> None:
+        parent = parent_process()
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    Thread(target=follow, daemon=True).start()
+
+
+def _decode_all(decoders: Executor | None, paths: list[Path], size: int) -> Callable[[], list[NDArray[np.uint8] | str]]:
+    """Begin to decode; the answer waits for the end."""
+    if decoders is None:
+        return lambda: [_decode(path, size) for path in paths]
+    begun: list[Future[NDArray[np.uint8] | str]] = [decoders.submit(_decode, path, size) for path in paths]
+    return lambda: [future.result() for future in begun]

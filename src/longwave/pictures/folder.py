@@ -1,0 +1,123 @@
+"""Descriptors with their recipe, in an HDF5 file or with an index."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from longwave.errors import FileError, InputError, MissingExtraError, reason
+from longwave.files.hdf5 import open_reader
+from longwave.pictures.describe import Description
+from longwave.pictures.recipe import Recipe
+from longwave.pictures.whitening import Whitening
+from longwave.types import Array
+
+# The attribute that makes an HDF5 file one of ours, and the name under which an index keeps the same facts.
+_MARK, _FACTS = "longwave", "pictures"
+_ARRAYS = ("vectors", "item_of", "paths", "whitening_mean", "whitening_projection")
+
+
+def write_description(description: Description, path: str | Path) -> None:
+    """As .h5: `vectors` (m, d), `paths` (N,), `item_of` (m,) for regions, the whitening, the recipe as JSON."""
+    h5py = _h5py()
+    target = Path(path)
+    partial = target.with_suffix(".partial")
+    about, arrays = index_facts(description)
+    try:
+        with h5py.File(partial, "w") as file:
+            file.attrs[_MARK] = json.dumps({**about[_FACTS], "skipped": description.skipped})
+            file["vectors"] = description.vectors
+            file["paths"] = [name.encode("utf-8", "surrogateescape") for name in description.paths]
+            if description.item_of is not None:
+                file["item_of"] = description.item_of
+            for name, array in arrays.items():
+                file[name] = array.ravel()  # flat: `vectors` stays the only matrix, which all readers then find
+        partial.rename(target)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise FileError(f"cannot write {target}: {reason(error)}") from error
+
+
+def read_description(path: str | Path) -> Description | None:
+    """The description in a file, or None where it is not one that `write_description` has written."""
+    file = Path(path)
+    if file.suffix.lower() not in (".h5", ".hdf5") or not file.is_file():
+        return None
+    with open_reader(file, extra="images") as reader:
+        mark = reader.attribute(file, _MARK)
+        if mark is None:
+            return None
+        names = [name for name in reader.listing(file) if name in _ARRAYS]
+        arrays = dict(zip(names, reader.read(file, names, errors="surrogateescape"), strict=True))
+    try:
+        return _described(json.loads(mark), arrays)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise FileError(f"{path} is damaged ({error}); describe the pictures again") from error
+
+
+def _described(facts: dict[str, Any], arrays: dict[str, Array]) -> Description:
+    """Checked, as what is made of it is; ValueError where something does not fit."""
+    vectors, item_of, paths = arrays["vectors"], arrays.get("item_of"), arrays["paths"]
+    if vectors.ndim != 2 or vectors.dtype != np.float32 or not vectors.size or not np.isfinite(vectors).all():
+        raise ValueError(f"vectors are {vectors.shape} {vectors.dtype}, not finite rows of float32")
+    if paths.ndim != 1 or paths.dtype.kind != "U" or not len(paths):
+        raise ValueError(f"paths are {paths.shape} {paths.dtype}, not names")
+    if item_of is None and len(paths) != len(vectors):
+        raise ValueError(f"there are {len(paths)} paths for {len(vectors)} vectors")
+    if item_of is not None:
+        if item_of.shape != vectors.shape[:1] or item_of.dtype != np.int64:
+            raise ValueError(f"item_of is {item_of.shape} {item_of.dtype}, not a whole number for each vector")
+        if item_of.min() < 0 or item_of.max() >= len(paths):
+            raise ValueError(f"item_of has numbers outside of 0 … {len(paths) - 1}")
+    known = {name: array for name, array in arrays.items() if name.startswith("whitening")}
+    if known:
+        mean = known["whitening_mean"]
+        known["whitening_projection"] = known["whitening_projection"].reshape(len(mean), vectors.shape[1])
+        if any(array.dtype != np.float32 for array in known.values()) or mean.ndim != 1:
+            raise ValueError("the whitening is not of float32")
+    recipe = Recipe.from_facts(facts["recipe"])
+    folder, skipped = facts["folder"], tuple((name, reason) for name, reason in facts["skipped"])
+    if not all(isinstance(text, str) for text in (folder, *(text for pair in skipped for text in pair))):
+        raise ValueError("the folder and the pictures left out are not text")
+    return Description(vectors, item_of, tuple(paths.tolist()), folder, recipe, whitening_from(known), skipped)
+
+
+def index_facts(description: Description) -> tuple[dict[str, Any], dict[str, Array]]:
+    """What an index of these pictures keeps, for `Index.attach`."""
+    about = {_FACTS: {"recipe": description.recipe.facts(), "folder": description.folder}}
+    known = description.whitening
+    return about, {} if known is None else {"whitening_mean": known.mean, "whitening_projection": known.projection}
+
+
+def has_recipe(about: Mapping[str, Any]) -> bool:
+    """Whether an index was built from pictures, by `index.about`."""
+    return _FACTS in about
+
+
+def recipe_from(about: Mapping[str, Any]) -> tuple[Recipe, Path]:
+    """The recipe and the folder of the pictures, from `index.about`."""
+    if not has_recipe(about):
+        raise InputError(
+            "this index was built from vectors and does not know how pictures are described; "
+            "build it with --images FOLDER, or search with vectors"
+        )
+    return Recipe.from_facts(about[_FACTS]["recipe"]), Path(about[_FACTS]["folder"])
+
+
+def whitening_from(attached: Mapping[str, Array]) -> Whitening | None:
+    """The whitening, from `index.attached`."""
+    if "whitening_mean" not in attached:
+        return None
+    return Whitening(np.asarray(attached["whitening_mean"]), np.asarray(attached["whitening_projection"]))
+
+
+def _h5py() -> Any:
+    try:
+        import h5py
+    except ImportError as error:
+        raise MissingExtraError("a file of descriptors", "images") from error
+    return h5py

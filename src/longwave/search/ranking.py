@@ -1,0 +1,72 @@
+"""Euclidean search itself, and from scores to hits: the best items, with ties in the order of Euclidean similarity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longwave.rows import encoded as compact
+from longwave.rows.encoded import Rows
+from longwave.rows.vectors import top_k
+from longwave.types import Array, Hits, Sparse
+
+# Scores of what nothing reaches, spread by similarity below 0 and far above every other negative score's rounding.
+_UNREACHED = 1e-30
+
+
+@dataclass(frozen=True)
+class Euclidean:
+    """Plain nearest neighbours: dot product of unit vectors, summed over query regions, pooled like x.
+
+    Given as a solver, it ranks without the graph; the baseline of every comparison. Time O(n d) per query.
+    """
+
+
+def euclidean_scores(
+    queries: Array, vectors: Array | Rows, pooling: Sparse | None, weights: Array | None = None
+) -> Array:
+    """s = Σ (w ∘ V q): pooled similarity of every target. queries: (q, d), regions of a query summed -> (q, N).
+
+    weights: (n,) of every vector before pooling; None for 1.
+    """
+    products = compact.products(queries, vectors)  # (q, n)
+    if weights is not None:
+        products *= weights
+    return products if pooling is None else np.asarray(products @ pooling.T)
+
+
+def best_of(scores: Array, k: int, allowed: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], Array]:
+    """The k best columns of every row, of all or of those allowed (ascending). (q, N) -> places, scores (q, k)."""
+    if allowed is None:
+        return top_k(scores, k)
+    places, best = top_k(scores[:, allowed], k)
+    return allowed[places], best
+
+
+def best_with_ties(
+    scores: Array, similarities: Callable[[], Array], k: int, allowed: NDArray[np.int64] | None
+) -> tuple[NDArray[np.int64], Array]:
+    """As `best_of`; what nothing reaches, a score of exactly 0, follows in the order of Euclidean similarity.
+
+    similarities: (q, N), asked for only where such an item is among the k best.
+    """
+    places, best = best_of(scores, k, allowed)
+    if not (best[:, -1] <= 0).any() or (scores != 0).all():
+        return places, best
+    similar = similarities()
+    span = np.abs(similar).max(axis=1, keepdims=True)
+    order = np.divide(similar, span, out=np.zeros_like(similar), where=span > 0) - 2  # -3 … -1
+    spread = np.where(scores == 0, np.float32(_UNREACHED) * order, scores).astype(np.float32)
+    places, best = best_of(spread, k, allowed)
+    return places, np.where(np.abs(best) < 10 * _UNREACHED, 0, best)
+
+
+def without_self(hits: Hits, own: Array) -> Hits:
+    """Drop each query's own item from its hits, or the last one where it is not among them. own: (q,) ids."""
+    keep = hits.ids != own[:, None]
+    keep[keep.all(axis=1), -1] = False
+    shape = len(hits), hits.ids.shape[1] - 1
+    return replace(hits, ids=hits.ids[keep].reshape(shape), scores=hits.scores[keep].reshape(shape))
