@@ -21,7 +21,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -91,7 +90,7 @@ def rounds(folder, name, first, others):
     collection, _, variant = name.partition(", ")
     index = Index.load(folder / (name if variant == "auto" else collection))
     if variant == "exact":
-        index = replace(index, first=None, second=None)
+        index = index.accelerate(first=None, second=None)
     queries = np.load(folder / f"{collection}.npy")
 
     def search(query):

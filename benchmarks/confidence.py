@@ -16,8 +16,8 @@ from benchmarks import measure
 from benchmarks.collections import KINDS, load
 from longwave import Euclidean, Index
 from longwave.evaluation import mean_over_queries
-from longwave.search.observation import Queries
-from longwave.search.online import first_search, lists_needed
+from longwave.search.first import lists_needed, nearest_vertices
+from longwave.search.queries import Queries
 from longwave.search.trust import features
 
 
@@ -26,7 +26,7 @@ def observed(name):
     data = load(name)
     index = Index.build(data.vectors, progress=False)
     queries = Queries.make(data.queries, dimension=index.dimension)
-    found = first_search(index.online, queries.regions, lists_needed(index.online, 5))
+    found = nearest_vertices(index, queries.regions, lists_needed(index, 5))
     y = index.observe(queries, neighbors=index.settings.search.neighbors)
     aps = [
         mean_over_queries(index.search(data.queries, len(index), **options).ids, data.judgements).per_query

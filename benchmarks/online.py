@@ -11,7 +11,7 @@ one query; Longwave's own Euclidean search, which uses two, stands beside it.
 import os
 import sys
 import time
-from dataclasses import replace
+from dataclasses import asdict
 
 import faiss
 import numpy as np
@@ -20,11 +20,10 @@ import scipy.sparse as sp
 from benchmarks import measure
 from benchmarks.regional import DIMENSIONS, enlarged
 from longwave import PAPER, Chebyshev, ConjugateGradient, Euclidean, Index, LowPass, Precomputed, Spectral
-from longwave.rows.vectors import normalize
-from longwave.search.observation import Queries
-from longwave.search.online import Asked, rank_all, rank_few
+from longwave.rows.vectors import normalize, top_k
+from longwave.search.queries import Queries
 
-ALPHA, QUERIES, HITS, SPECTRAL = 0.99, 200, 100, Spectral()
+ALPHA, QUERIES, HITS = 0.99, 200, 100
 
 
 def collection(n, dimensions, seed=0):
@@ -66,7 +65,7 @@ def main(dimensions=512, n=100_000, rank=1000):
 
     # The plan is the index's own: at this size it adds approximate searches by itself.
     fast = clock("build", lambda: Index.build(vectors, spectrum=Chebyshev(rank), progress=False, **PAPER))
-    exact = replace(fast, first=None, second=None)
+    exact = fast.accelerate(first=None, second=None)
     stored = clock("precompute", lambda: fast.precompute(filter=filter, top=500))
     kinds = {kind: exact.compress(basis=kind) for kind in ("float16", "int8")}
     flat = faiss.IndexFlatIP(dimensions)
@@ -112,19 +111,18 @@ def main(dimensions=512, n=100_000, rank=1000):
     rows["reading the vectors once"] = {"milliseconds": memory_speed(vectors)}
     own_cg = ConjugateGradient(0.0, iterations=20)
     laplacian = sp.csr_array(sp.eye_array(n) - ALPHA * exact.graph.normalized.astype(np.float64))
-    asked = [Asked(q[None, :], index_y(exact, q), np.ones(1)) for q in queries]
+    asked = [index_y(exact, q) for q in queries]
+    none = np.zeros(0, dtype=np.int64)
+
+    def candidates(index, solver):
+        return lambda y: solver.candidates(index.system, y, filter, count=2 * HITS, more=none)
+
     second = {
-        "second search alone, its own plan": lambda a: rank_few(
-            fast.online, a, HITS, filter=filter, solver=SPECTRAL, blend=None
-        ),
-        "second search alone, precomputed": lambda a: rank_few(
-            stored.online, a, HITS, filter=filter, blend=None, **precomputed
-        ),
-        "second search alone, exact dense": lambda a: rank_all(
-            exact.online, a, HITS, filter=filter, solver=SPECTRAL, blend=None, allowed=None
-        ),
-        "CG diffusion, 20 steps, Longwave's own, two threads": lambda a: own_cg(exact.system, a.observed, filter),
-        "CG diffusion, 20 steps, scipy": lambda a: conjugate_gradient(laplacian, ALPHA, a.observed.toarray()[0]),
+        "second search alone, its own plan": candidates(fast, Spectral()),
+        "second search alone, precomputed": candidates(stored, Precomputed()),
+        "second search alone, exact dense": lambda y: top_k(Spectral()(exact.system, y, filter).scores, HITS),
+        "CG diffusion, 20 steps, Longwave's own, two threads": lambda y: own_cg(exact.system, y, filter),
+        "CG diffusion, 20 steps, scipy": lambda y: conjugate_gradient(laplacian, ALPHA, y.toarray()[0]),
     }
     for name, function in second.items():
         times = []
@@ -141,10 +139,7 @@ def main(dimensions=512, n=100_000, rank=1000):
     exact.search(batch, HITS, filter=filter)
     facts["batch_milliseconds_per_query"] = 1000 * (time.perf_counter() - start) / len(batch)
     print(f"batch of {len(batch)}: {facts['batch_milliseconds_per_query']:.3f} ms a query")
-    facts["settings"] = {
-        "first": vars(fast.settings.first),
-        "second": [s and vars(s) for s in fast.settings.second or ()],
-    }
+    facts["plan"] = asdict(fast.settings.plan)
     facts["memory"] = {
         "own plan": fast.memory(),
         "precomputed": stored.memory(),

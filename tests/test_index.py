@@ -63,7 +63,7 @@ def test_hits_are_sorted_and_shaped(index, queries):
 
 def test_chunks_of_queries_change_nothing(index, queries, monkeypatch):
     whole = index.search(queries, k=5, solver=lw.Hybrid(), blend=0.5)
-    monkeypatch.setattr("longwave.search.online._SCORE_NUMBERS", 300 * 5)
+    monkeypatch.setattr("longwave.search.scoring._SCORE_NUMBERS", 300 * 5)
     cut = index.search(queries, k=5, solver=lw.Hybrid(), blend=0.5)
     np.testing.assert_array_equal(whole.ids, cut.ids)
     np.testing.assert_array_equal(whole.steps, cut.steps)
@@ -127,7 +127,7 @@ def test_blend_is_the_formula(vectors, queries):
         return out
 
     x, s = dense(), dense(solver=lw.Euclidean())
-    eta = index.online.row_norms
+    eta = index.row_norms
     for scale, c in (
         ("printed", np.ones((12, 1))),
         ("impulse", np.full((12, 1), 0.01)),
@@ -148,7 +148,7 @@ def test_regional_blend_pools_like_x(vectors, queries):
     x = index.search(queries, 100, **options)
     mixed = index.search(queries, 100, blend=lw.Blend(1.0, "printed"), **options)
     region_sum = np.stack([oracle.unit(queries)[query_of == q].sum(axis=0) for q in range(3)])
-    term = ((1 - index.online.row_norms) * (region_sum @ oracle.unit(vectors).T)) @ index.pooling.toarray().T
+    term = ((1 - index.row_norms) * (region_sum @ oracle.unit(vectors).T)) @ index.pooling.toarray().T
     for row in range(3):
         before = dict(zip(x.ids[row].tolist(), x.scores[row].tolist(), strict=True))
         for i, score in zip(mixed.ids[row].tolist(), mixed.scores[row].tolist(), strict=True):
@@ -329,7 +329,7 @@ def test_extension_scores_are_psi_times_x(index, queries):
         x = np.empty((12, 300))
         hits = index.search(queries, 300)
         np.put_along_axis(x, hits.ids, hits.scores, axis=1)
-        psi = oracle.conditional(oracle.unit(index.vectors), oracle.unit(new), 4, 3.0)
+        psi = oracle.conditional(oracle.unit(index.vectors.rows(slice(None))), oracle.unit(new), 4, 3.0)
         if normalized:
             psi /= psi.sum(axis=1, keepdims=True)
         expected = np.hstack([x, x @ psi.T])

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import oracle
+from graphs import make
 from longwave import Exact, Lanczos, LowPass, RandomWalk, Simultaneous, Spectral
 from longwave.items.pooling import pooling_matrix
 from longwave.rows.vectors import normalize
@@ -19,7 +20,6 @@ from longwave.spectrum.blocks import multiply, orthonormalize
 from longwave.spectrum.components import decompose_blocks
 from longwave.spectrum.simultaneous import range_basis
 from settings import paper_index
-from test_graph import make
 
 H = LowPass(0.99)
 PRINTED = Spectral(complement=False)

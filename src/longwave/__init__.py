@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from longwave.graph.weights import Local, Power
     from longwave.index import PAPER, Index
     from longwave.search.blending import Anchor, Blend
-    from longwave.search.ranking import Euclidean
+    from longwave.search.euclidean import Euclidean
     from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Precomputed, RandomWalk, Spectral
     from longwave.spectrum import Chebyshev, Exact, Lanczos, Simultaneous
     from longwave.spectrum.spectrum import Spectrum
@@ -46,7 +46,7 @@ else:
         "solvers",
         "graph.weights",
         "search.blending",
-        "search.ranking",
+        "search.euclidean",
     )
 
     def __getattr__(name):

@@ -1,14 +1,67 @@
-"""How a search is carried out."""
+"""`Plan`: how a search is carried out. It is the only thing that changes speed, and it is kept with the index."""
 
 from __future__ import annotations
 
-from longwave.spectrum.basis import Basis
+from dataclasses import dataclass
 
-# Numbers that an exact query may read: 2^26 float32 are a quarter of a gigabyte, 10 to 20 ms at memory speed.
-APPROXIMATE_NUMBERS = 1 << 26
+from longwave.errors import InputError
+
+#: From least to most work: a few candidates, one product with all of Ū, iteration on the graph itself.
+ROUTES = ("sublinear", "basis", "exact")
+# Beyond these one product with all of Ū serves all queries, and is quicker than one search after the other.
+FEW_QUERIES, FEW_HITS = 16, 1000
+# Numbers that one query may read: 2^26 float32 are a quarter of a gigabyte, 10 to 20 ms at memory speed.
+_NUMBERS = 1 << 26
 
 
-def wants_approximate(vector_numbers: int, pooled: Basis) -> bool:
-    """Whether one exact query reads so much, all vectors and the largest part of Ū, that approximate searches pay."""
-    largest = max((part.values.size for part in pooled.parts), default=0)
-    return bool(largest and vector_numbers + largest > APPROXIMATE_NUMBERS)
+@dataclass(frozen=True)
+class Structure:
+    """What is known of an approximate search: its kind as faiss names it, its effort, its recall of the best k."""
+
+    kind: str
+    effort: int
+    recall: float
+    k: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which way a search goes, and what it may look through.
+
+    route: "sublinear" scores candidates that the two searches find, for up to 16 queries at a time and 1,000 hits, and
+    is "basis" for more; "basis" scores every item by one product; "exact" iterates on the graph until the answer is
+    within `tolerance`. vectors: the approximate search over the vectors; coordinates: those over each part of Ū; None
+    for a scan. `hits.route` tells which way an answer came.
+    """
+
+    route: str = "basis"
+    tolerance: float | None = None
+    vectors: Structure | None = None
+    coordinates: tuple[Structure | None, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.route not in ROUTES:
+            raise InputError(f"the route of a plan must be one of {', '.join(ROUTES)}, got '{self.route}'")
+        if (self.tolerance is not None) != (self.route == "exact"):
+            raise InputError(f"a plan has a tolerance where its route is 'exact', and only there, got {self!r}")
+        if self.tolerance is not None and not self.tolerance > 0:
+            raise InputError(f"tolerance must be above 0, got {self.tolerance}")
+
+    def is_few(self, queries: int, hits: int) -> bool:
+        """Whether so many queries for so many hits are answered from candidates."""
+        return self.route == "sublinear" and queries <= FEW_QUERIES and hits <= FEW_HITS
+
+    def __str__(self) -> str:
+        if self.route == "exact":
+            return f"exact: iteration on the graph to a relative error of {self.tolerance:g}"
+        if self.route == "basis":
+            return "basis: every item is scored by one product"
+        return (
+            f"sublinear: only candidates are scored, for up to {FEW_QUERIES} queries at a time and {FEW_HITS:,} hits; "
+            "for more, every item"
+        )
+
+
+def wants_approximate(vector_numbers: int, part_numbers: int) -> bool:
+    """Whether one query would read so many numbers, of all vectors and of the largest part of Ū, that searches pay."""
+    return bool(part_numbers and vector_numbers + part_numbers > _NUMBERS)

@@ -56,6 +56,7 @@ class Hits:
     steps: NDArray[np.int64] | None = None
     queries: NDArray[np.int64] | None = None
     confidence: NDArray[np.float32] | None = None
+    route: str | None = None
 
     def __iter__(self) -> Iterator[Array]:
         yield self.scores

@@ -13,7 +13,7 @@ from longwave.datasets import shared
 from longwave.errors import InputError
 from longwave.evaluation import mean_average_precision
 from longwave.rows.vectors import normalize
-from longwave.search.ranking import Euclidean
+from longwave.search.euclidean import Euclidean
 from settings import paper_index
 
 
@@ -33,9 +33,10 @@ def dense_expansion(q, v, count, power):
 @pytest.mark.parametrize("power", [0.0, 3.0])
 def test_query_expansion_is_the_formula(digits_index, power):
     index, queries = digits_index
+    vectors = index.vectors.rows(slice(None))
     hits = QueryExpansion(5, power)(index, queries, 400)
     for row, q in enumerate(normalize(queries)):
-        expected = index.vectors @ dense_expansion(q, index.vectors, 5, power)
+        expected = vectors @ dense_expansion(q, vectors, 5, power)
         np.testing.assert_allclose(hits.scores[row], expected[hits.ids[row]], atol=1e-5)
         assert (np.diff(hits.scores[row]) <= 0).all()
 
@@ -44,8 +45,8 @@ def test_database_augmentation_is_the_formula(digits_index):
     index, queries = digits_index
     made = DatabaseAugmentation.of(index, count=4, power=2.0)
     for i in (0, 17, 399):
-        others = np.delete(index.vectors, i, axis=0)
-        np.testing.assert_allclose(made.vectors[i], dense_expansion(index.vectors[i], others, 4, 2.0), atol=1e-5)
+        others = np.delete(index.vectors.rows(slice(None)), i, axis=0)
+        np.testing.assert_allclose(made.vectors[i], dense_expansion(index.vectors.rows(i), others, 4, 2.0), atol=1e-5)
     hits = DatabaseAugmentation.of(index, count=4, expansion=QueryExpansion(3))(index, queries, 5)
     assert hits.ids.shape == (8, 5)
 
@@ -56,7 +57,7 @@ def test_region_match_is_the_formula(digits_split):
     index = paper_index(vectors[:60], groups=groups, k=5, spectrum=None)
     query_groups = np.array([0, 0, 1, 1, 1])
     hits = RegionMatch()(index, queries[:5], 20, query_groups=query_groups)
-    products = normalize(queries[:5]) @ index.vectors.T
+    products = normalize(queries[:5]) @ index.vectors.rows(slice(None)).T
     for query in (0, 1):
         for item, score in zip(hits.ids[query], hits.scores[query], strict=True):
             expected = sum(products[j, groups == item].max() for j in np.flatnonzero(query_groups == query))

@@ -2,36 +2,16 @@
 
 import csv
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import longwave as lw
+from commands import instead_of, map_of, run
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "cli.md"
-
-
-def run(*arguments, cwd=None, **environment):
-    """Exit code, stdout, stderr."""
-    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-m", "longwave", *map(str, arguments)]
-    env = os.environ | {name: str(value) for name, value in environment.items()}
-    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=env, check=False)
-    return done.returncode, done.stdout, done.stderr
-
-
-def instead_of(module, code, place):
-    """Environment in which a module is this code."""
-    (place / f"{module}.py").write_text(code)
-    return {"PYTHONPATH": os.pathsep.join([str(place), *sys.path])}
-
-
-def map_of(text):
-    return float(re.search(r"mAP ([\d.]+)", text).group(1))
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,8 @@ import shutil
 import numpy as np
 import pytest
 from PIL import Image
-from test_cli import instead_of, run
+
+from commands import instead_of, run
 
 
 @pytest.fixture(scope="module")

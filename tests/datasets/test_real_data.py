@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from test_cli import map_of, run
 
 import longwave as lw
+from commands import map_of, run
 from longwave.datasets import fashion_mnist
 from longwave.errors import FileError
 from longwave.graph import mutual as graph

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_cli import instead_of
-from test_cli import run as command
 
 import longwave as lw
+from commands import instead_of
+from commands import run as command
 from longwave.datasets import Benchmark, shared
 from longwave.errors import FileError, InputError
 from longwave.evaluation import Judgement

@@ -72,7 +72,7 @@ def test_small_components_and_isolated_vertices(hard_vectors):
     assert index.spectrum.eigenvectors.sparse.shape[1] > 0
     quick = index.accelerate(first=None, second="HNSW8", overlap=0.5)
     for row in range(len(index)):
-        want, got = (i.search(index.vectors[row], 3) for i in (index, quick))
+        want, got = (i.search(index.vectors.rows(row), 3) for i in (index, quick))
         np.testing.assert_allclose(got.scores, want.scores, rtol=1e-3, atol=1e-6)
 
 
@@ -102,9 +102,9 @@ def test_saved_and_loaded(tmp_path, exact, queries):
 
 def test_recall_is_measured_and_effort_chosen(exact):
     low, high = (exact.accelerate(first="HNSW4", second=None, recall=recall) for recall in (0.5, 0.98))
-    assert low.settings.first.recall >= 0.5
-    assert high.settings.first.effort >= low.settings.first.effort
-    assert 0 < exact.accelerate(first="PQ4", second=None).settings.first.recall < 0.98  # nothing asked, no warning
+    assert low.settings.plan.vectors.recall >= 0.5
+    assert high.settings.plan.vectors.effort >= low.settings.plan.vectors.effort
+    assert 0 < exact.accelerate(first="PQ4", second=None).settings.plan.vectors.recall < 0.98
     with pytest.warns(lw.LongwaveWarning, match="not the 0.99 asked for"):
         exact.accelerate(first="PQ4", second=None, recall=0.99)
     for kind, reason in (("PQ7", "divides the dimensions"), ("IVF5000,Flat", "training points|clusters")):
@@ -114,8 +114,8 @@ def test_recall_is_measured_and_effort_chosen(exact):
         exact.accelerate(first="FASTEST")
     with pytest.raises(InputError, match="recall must be above 0 and at most 1, got 98"):
         exact.accelerate(recall=98)
-    assert exact.accelerate(first="IVF20,Flat", second=None, recall=0.95).settings.first.effort > 1
-    assert exact.accelerate(first="PCA32,IVF20,Flat", second=None, recall=0.3).settings.first.recall >= 0.3
+    assert exact.accelerate(first="IVF20,Flat", second=None, recall=0.95).settings.plan.vectors.effort > 1
+    assert exact.accelerate(first="PCA32,IVF20,Flat", second=None, recall=0.3).settings.plan.vectors.recall >= 0.3
 
 
 def test_a_basis_without_a_dense_part_keeps_its_exact_second_search(digits_split, queries):
@@ -128,7 +128,7 @@ def test_a_basis_without_a_dense_part_keeps_its_exact_second_search(digits_split
 def test_added_items_are_found(exact, queries):
     """A search over the old rows knows nothing of new items: all of these are candidates."""
     grown = exact.accelerate().extend(queries[:5])
-    assert grown.second is not None
+    assert grown.searches is not None
     assert len(grown) == len(exact) + 5
     assert set(range(len(exact), len(exact) + 5)) & set(grown.search(queries[0], 100).ids[0].tolist())
 

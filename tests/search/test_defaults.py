@@ -96,7 +96,7 @@ def test_an_added_item_that_asks_for_itself_is_first(digits_split, plan):
     index = lw.Index.build(digits_split[0][:1300], progress=False)
     index = (index.accelerate() if plan == "fast" else index).extend(digits_split[0][1300:])
     if plan == "fast":
-        assert index.second is not None
+        assert index.searches is not None
         found = np.array([index.search(v, 1).ids[0, 0] for v in digits_split[0][1300:]])
     else:
         found = index.search(digits_split[0][1300:], 1).ids[:, 0]
@@ -134,7 +134,7 @@ def test_what_is_not_reached_follows_in_euclidean_order(digits_split):
 def test_the_anchor_is_the_formula(index, digits_split):
     """x'_i = (x_i / max x)^{1/4} + 0.5 exp(−3 (d² − min d²) / σ²), σ the distance to the 7th neighbour."""
     queries = digits_split[2][:6]
-    v = index.vectors.astype(np.float64)
+    v = index.vectors.rows(slice(None)).astype(np.float64)
     q = queries / np.linalg.norm(queries, axis=1, keepdims=True)
     squared = 2 - 2 * q @ v.T
     raw = index.search(queries, len(index), blend=0)

@@ -98,7 +98,7 @@ def test_weights_that_cannot_be(index, queries, weights, message):
 
 def test_more_like_this(index, named):
     hits = index.search_by_id([3, 17], 5)
-    again = index.search(index.vectors[[3, 17]], 20)
+    again = index.search(index.vectors.rows([3, 17]), 20)
     for row, own in enumerate((3, 17)):
         assert own not in hits.ids[row]
         np.testing.assert_array_equal(hits.ids[row], again.ids[row][again.ids[row] != own][:5])
@@ -115,7 +115,7 @@ def test_more_like_this(index, named):
 def test_more_like_an_item_of_several_regions(regional):
     index, groups = regional
     rows = np.flatnonzero(groups == 11)
-    want = index.search(index.vectors[rows], 200, query_groups=[0, 0, 0]).ids[0]
+    want = index.search(index.vectors.rows(rows), 200, query_groups=[0, 0, 0]).ids[0]
     np.testing.assert_array_equal(index.search_by_id(11, 9).ids[0], want[want != 11][:9])
 
 

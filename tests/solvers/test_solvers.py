@@ -7,9 +7,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse.linalg import expm_multiply
-from test_graph import make
 
 import oracle
+from graphs import make
 from longwave import (
     Chebyshev,
     ChebyshevFilter,

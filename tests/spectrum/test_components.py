@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from test_graph import make
 
 import oracle
+from graphs import make
 from longwave import Chebyshev, Exact, Lanczos, LowPass, Simultaneous
 from longwave.solvers import Spectral, System
 from longwave.spectrum.components import decompose_blocks, decompose_giant, decompose_whole, rank_share, select_slices

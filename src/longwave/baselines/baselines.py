@@ -22,9 +22,11 @@ from longwave.graph.mutual import normalize as normalize_graph
 from longwave.index import Index
 from longwave.rows.vectors import normalize, top_k, unit_queries
 from longwave.search.blending import Blending
-from longwave.search.observation import Queries, observe
-from longwave.search.ranking import Euclidean, euclidean_scores
+from longwave.search.euclidean import Euclidean, euclidean_scores
+from longwave.search.observation import observe
+from longwave.search.queries import Queries
 from longwave.solvers import ConjugateGradient, Solver, Spectral, System
+from longwave.stores.memory import Memory
 from longwave.types import Array, Filter, Hits, Neighbors, Sparse
 
 
@@ -142,13 +144,13 @@ class TruncatedDiffusion:
 
     def __call__(self, index: Index, queries: ArrayLike, k: int = 10, *, query_groups: ArrayLike | None = None) -> Hits:
         """One query at a time."""
-        if index.extension is not None:
+        if index.added is not None:
             raise InputError("truncated diffusion ranks the items of the graph; build the index from all vectors")
         asked = Queries.make(queries, dimension=index.dimension, groups=query_groups)
         vectors, adjacency, summed = _whole(index), index.graph.adjacency(), asked.summed()
         found = []
         for query in range(len(asked)):
-            near = euclidean_scores(summed[[query]], vectors, index.pooling)[0]
+            near = euclidean_scores(summed[[query]], Memory(vectors), index.pooling)[0]
             kept = np.sort(top_k(near[None, :], min(self.count, len(near)))[0][0])
             scores = near - near.max() - 1  # all below 0, in Euclidean order
             scores[kept] = self._diffused(index, adjacency, asked.regions[asked.query_of == query], kept)
@@ -161,7 +163,7 @@ class TruncatedDiffusion:
         if index.pooling is not None:
             vertices = np.unique(sp.csr_array(index.pooling[kept]).indices)
             pooling = sp.csr_array(sp.csr_array(index.pooling[kept])[:, vertices])
-        lists = nearest(regions, index.vectors[vertices], k=min(max(self.neighbors, 10), len(vertices)))
+        lists = nearest(regions, index.vectors.rows(vertices), k=min(max(self.neighbors, 10), len(vertices)))
         scales = index.graph.scales
         y = observe(
             lists,
@@ -187,9 +189,9 @@ def _expanded(queries: Array, vectors: Array, lists: Neighbors, power: float) ->
 
 def _whole(index: Index) -> NDArray[np.float32]:
     """The vectors themselves, (n, d)."""
-    if not isinstance(index.vectors, np.ndarray):
+    if index.settings.vectors_as is not None:
         raise InputError("the vectors of this index are stored in fewer bytes; give the index as it was built")
-    return index.vectors
+    return index.vectors.rows(slice(None))
 
 
 def _ranked(index: Index, queries: Array, vectors: Array, k: int) -> Hits:

@@ -384,11 +384,11 @@ def tune(
     names: Array | None = None
     if storage.is_index(Path(source)):
         opened = Index.load(source)
-        if opened.items.item_of is not None or opened.extension is not None:
+        if opened.items.item_of is not None or opened.added is not None:
             raise InputError(
                 "tune takes an index of one vector for each item, all in the graph; give the vectors instead"
             )
-        vectors, names = opened.vectors[:], opened.ids
+        vectors, names = opened.vectors.rows(slice(None)), opened.ids
         vectors = vectors if opened.items.row_of is None else vectors[opened.items.row_of]
     else:
         vectors = o.vectors_from(source)

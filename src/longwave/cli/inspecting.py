@@ -19,8 +19,8 @@ from longwave.cli.application import app
 from longwave.cli.display import out
 from longwave.errors import InputError, plural
 from longwave.index import Index
+from longwave.plan import Structure
 from longwave.spectrum.spectrum import COPIED
-from longwave.storage.settings import Structure
 from longwave.types import Filter
 
 _BUILT_WITH = ("kernel", "balanced", "components", "pooling", "sparsity", "seed")
@@ -104,7 +104,8 @@ def describe(index: Index, h: Filter) -> dict[str, str]:
             lines["truncation"] += f"; {settings['sparsity']:.0%} of the entries were dropped, see the residuals"
         if (s.kinds == COPIED).any():
             lines["truncation"] += "; outside of the giant component y is copied"
-    first, second = index.settings.first, index.settings.second
+    lines["plan"] = str(index.settings.plan)
+    first, second = index.settings.plan.vectors, index.settings.plan.coordinates
     lines["first search"] = "exact" if first is None else _search_line(first)
     if second is not None:
         told = [_search_line(part) if part else "a scan" for part in second]

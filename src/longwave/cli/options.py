@@ -18,7 +18,7 @@ from longwave.files.vectors import read_labels, read_vectors, split_name
 from longwave.pictures import is_picture
 from longwave.search import blending
 from longwave.search.blending import Blend, Blending
-from longwave.search.ranking import Euclidean
+from longwave.search.euclidean import Euclidean
 from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Precomputed, RandomWalk, Solver, Spectral
 from longwave.spectrum import Chebyshev, Exact, Lanczos, Method, Simultaneous
 from longwave.spectrum.advised import Advised

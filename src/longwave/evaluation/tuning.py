@@ -22,7 +22,7 @@ from longwave.graph.weights import Kernel, Local, Power
 from longwave.index import Index
 from longwave.search import blending
 from longwave.search.blending import Anchor, Blending
-from longwave.search.ranking import Euclidean
+from longwave.search.euclidean import Euclidean
 from longwave.solvers import ConjugateGradient
 from longwave.types import Array, Progress
 

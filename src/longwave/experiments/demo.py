@@ -17,7 +17,7 @@ from longwave.experiments.plots import Strip, draw_strips
 from longwave.filters import Heat, LowPass
 from longwave.index import PAPER, Index
 from longwave.search.blending import Blend
-from longwave.search.ranking import Euclidean
+from longwave.search.euclidean import Euclidean
 from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, RandomWalk, Spectral
 from longwave.spectrum import Chebyshev, Exact, Lanczos, Simultaneous
 from longwave.types import Array, Hits

@@ -17,8 +17,8 @@ from longwave.datasets import Benchmark
 from longwave.errors import ConvergenceWarning
 from longwave.evaluation import mean_over_queries
 from longwave.index import PAPER, Index
-from longwave.search.observation import Queries
-from longwave.search.ranking import Euclidean
+from longwave.search.euclidean import Euclidean
+from longwave.search.queries import Queries
 from longwave.solvers import ConjugateGradient, Solver, Spectral
 from longwave.spectrum import Method
 from longwave.spectrum.basis import Basis, Part

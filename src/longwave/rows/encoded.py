@@ -6,7 +6,7 @@ They stand where an (n, d) float32 array would: ``rows[some]`` decodes some rows
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longwave.errors import InputError
+from longwave.types import Neighbors
 
 Floats: TypeAlias = NDArray[np.float32]
 
@@ -79,15 +80,6 @@ class Compact:
             out *= peak
         return out
 
-    def head(self, n: int) -> Compact:
-        """The first n rows, in the same memory."""
-        return Compact(self.codes[:n], self.scales[:n])
-
-    def with_rows(self, rows: Floats) -> Compact:
-        """These rows, then others in the same kind."""
-        added = compact(rows, str(self.codes.dtype))
-        return Compact(np.vstack([self.codes, added.codes]), np.concatenate([self.scales, added.scales]))
-
 
 @dataclass(frozen=True, eq=False)
 class Quantized:
@@ -113,7 +105,7 @@ class Quantized:
         return int(self.index.ntotal)
 
     def __getitem__(self, rows: Any) -> Floats:
-        wanted = _row_numbers(rows, len(self))
+        wanted = row_numbers(rows, len(self))
         return np.asarray(self.index.reconstruct_batch(wanted.ravel())).reshape(*wanted.shape, self.shape[1])
 
     def products(self, query: Floats) -> Floats:
@@ -124,16 +116,14 @@ class Quantized:
         out[rows[0]] = found[0]
         return out
 
-    def with_rows(self, rows: Floats) -> Quantized:
-        """These rows, then others in the same kind."""
-        import faiss
-
-        longer: Any = faiss.clone_index(self.index)
-        longer.add(np.ascontiguousarray(rows))
-        return Quantized(longer, self.kind)
+    def search(self, queries: Floats, k: int) -> Neighbors:
+        """The k rows of largest inner product with each query, by a scan of the codes. (q, d) -> lists (q, k)"""
+        with one_thread() if len(queries) == 1 else nullcontext():
+            found, rows = self.index.search(np.ascontiguousarray(queries, dtype=np.float32), k)
+        return Neighbors(rows, np.where(rows >= 0, found, -np.inf).astype(np.float32))
 
 
-def _row_numbers(rows: Any, n: int) -> NDArray[np.int64]:
+def row_numbers(rows: Any, n: int) -> NDArray[np.int64]:
     """The numbers of the rows that numpy would take of n. rows: a slice, a mask, a number or an array of numbers."""
     if isinstance(rows, slice):
         return np.arange(*rows.indices(n))

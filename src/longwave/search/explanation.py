@@ -9,6 +9,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from longwave.errors import plural
+from longwave.items.items import Items
+from longwave.search.snapshot import Snapshot
 from longwave.solvers import ChebyshevFilter, Spectral, System
 from longwave.types import Array, Filter, Sparse
 
@@ -86,3 +88,33 @@ def strongest_path(
     while before[path[-1]] >= 0:
         path.append(int(before[path[-1]]))
     return np.array(path)
+
+
+def explain(
+    snapshot: Snapshot, observation: Sparse, place: int, filter: Filter, score: float, similarity: float
+) -> Explanation:
+    """Why an item was found. observation: y, CSR (1, n). place: the item's number. score, similarity: as found."""
+    items = snapshot.items
+    target = int(items.target_of(np.array([place]))[0])
+    way = route(snapshot.system, observation, target, filter)
+    return Explanation(
+        score,
+        float(way.contributions.sum()),
+        similarity,
+        items.ids[items.first_items(way.vertices)],
+        way.observed,
+        way.contributions,
+        _named_path(items, way.path, place, target),
+    )
+
+
+def _named_path(items: Items, vertices: NDArray[np.int64], place: int, target: int) -> list[object]:
+    """A path of vertices as ids of items, each once, that ends with the item itself."""
+    if not len(vertices):
+        return []
+    steps = items.first_items(vertices)
+    names = items.ids[steps[np.concatenate([[True], np.diff(steps) != 0])]].tolist()
+    own = items.ids[place].item()
+    if target == vertices[-1] and items.item_of is None:
+        names[-1] = own  # a copy of it stands for it in the graph
+    return names if names[-1] == own else [*names, own]  # one outside of the graph hangs on its neighbours in it

@@ -1,41 +1,18 @@
-"""Euclidean search itself, and from scores to hits: the best items, with ties in the order of Euclidean similarity."""
+"""From scores to hits: the best items, with ties in the order of Euclidean similarity."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from longwave.rows import encoded as compact
-from longwave.rows.encoded import Rows
 from longwave.rows.vectors import top_k
-from longwave.types import Array, Hits, Sparse
+from longwave.types import Array, Hits
 
 # Scores of what nothing reaches, spread by similarity below 0 and far above every other negative score's rounding.
 _UNREACHED = 1e-30
-
-
-@dataclass(frozen=True)
-class Euclidean:
-    """Plain nearest neighbours: dot product of unit vectors, summed over query regions, pooled like x.
-
-    Given as a solver, it ranks without the graph; the baseline of every comparison. Time O(n d) per query.
-    """
-
-
-def euclidean_scores(
-    queries: Array, vectors: Array | Rows, pooling: Sparse | None, weights: Array | None = None
-) -> Array:
-    """s = Σ (w ∘ V q): pooled similarity of every target. queries: (q, d), regions of a query summed -> (q, N).
-
-    weights: (n,) of every vector before pooling; None for 1.
-    """
-    products = compact.products(queries, vectors)  # (q, n)
-    if weights is not None:
-        products *= weights
-    return products if pooling is None else np.asarray(products @ pooling.T)
 
 
 def best_of(scores: Array, k: int, allowed: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], Array]:

@@ -30,17 +30,31 @@ class Precomputed:
         """observation: CSR (q, n) -> scores (q, N)."""
         return Solution(np.asarray((observation @ require_rows(system, filter)).toarray(), dtype=np.float32))
 
+    def serves(self, system: System) -> bool:
+        """Always: the rows themselves tell which targets they reach."""
+        return True
+
+    def candidates(
+        self, system: System, observation: Sparse, filter: Filter, *, count: int, more: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """All targets that the rows of y reach. y: CSR (1, n) -> (c,), (c,)"""
+        reached, values = summed_rows(require_rows(system, filter), observation.indices, observation.data)
+        targets = np.union1d(reached, more).astype(np.int64)
+        scores = np.zeros(len(targets), dtype=np.float32)
+        scores[np.searchsorted(targets, reached)] = values
+        return targets, scores
+
 
 def require_rows(system: System, filter: Filter) -> Sparse:
     """The stored rows of this filter, or an error that says how to get them."""
-    if system.rows is None:
+    if system.stored is None:
         raise InputError("Precomputed needs stored rows; make them with index = index.precompute(filter=...)")
-    if not np.allclose(fingerprint(filter), np.asarray(system.rows_filter), rtol=1e-6, atol=1e-9):
+    if not np.allclose(fingerprint(filter), system.stored.fingerprint, rtol=1e-6, atol=1e-9):
         raise FilterError(
-            f"the stored rows are those of {system.rows_name}, not of {filter!r}; search with that filter, or "
+            f"the stored rows are those of {system.stored.name}, not of {filter!r}; search with that filter, or "
             "use solver=Spectral() for any other"
         )
-    return system.rows
+    return system.stored.matrix
 
 
 def summed_rows(rows: Sparse, vertices: Array, y: Array) -> tuple[NDArray[np.int64], NDArray[np.float32]]:

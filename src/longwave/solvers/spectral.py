@@ -27,19 +27,38 @@ class Spectral:
 
     def __call__(self, system: System, observation: Sparse, filter: Filter) -> Solution:
         """observation: CSR (q, n) -> scores (q, N)."""
+        waves, passed = self._spread(system, observation, filter)
+        scores = system.synthesize(waves)  # (q, r) @ (r, N) -> (q, N)
+        entries = sp.coo_array(passed)
+        np.add.at(scores, entries.coords, entries.data)
+        return Solution(scores)
+
+    def serves(self, system: System) -> bool:
+        """Whether there is a store over the rows of Ū."""
+        return system.second is not None
+
+    def candidates(
+        self, system: System, observation: Sparse, filter: Filter, *, count: int, more: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The second search: about the `count` best of Ū z, what y touches itself, what is outside of the graph."""
+        assert system.second is not None
+        waves, passed = self._spread(system, observation, filter)
+        found = system.second.search(waves, count).ids[0]
+        outside = np.arange(0 if system.added is None else system.n_targets - system.added.shape[0], system.n_targets)
+        groups = [found[found >= 0], passed.indices, more, *([] if system.added is None else [outside])]
+        targets = np.unique(np.concatenate(groups)).astype(np.int64)
+        scores = system.synthesize(waves, targets)[0]
+        np.add.at(scores, np.searchsorted(targets, passed.indices), passed.data)
+        return targets, scores
+
+    def _spread(self, system: System, observation: Sparse, filter: Filter) -> tuple[Array, Sparse]:
+        """h(Λ)Uᵀy, and what y passes on to targets without the basis. CSR (q, n) -> (q, r), CSR (q, targets)"""
         spectrum = system.require_spectrum("Spectral")
         gains, at_zero = self.gains(spectrum, filter)
-        waves = spectrum.eigenvectors.project(observation) * gains  # h(Λ) Uᵀ y: (q, n) @ (n, r) -> (q, r)
-        # What y passes on without the basis: only where y is not zero.
+        waves = spectrum.eigenvectors.project(observation) * gains  # (q, n) @ (n, r) -> (q, r)
         direct = direct_gains(spectrum.kinds[observation.indices], at_zero, complement=self.complement)
         own = sp.csr_array((observation.data * direct, observation.indices, observation.indptr), observation.shape)
-        if system.pooling is not None:
-            scores = system.pooled_basis.synthesize(waves)  # (q, r) @ (r, N) -> (q, N)
-            _add(scores, own @ system.targets_of)
-            return Solution(scores)
-        scores = spectrum.eigenvectors.synthesize(waves)  # (q, r) @ (r, n) -> (q, n)
-        _add(scores, own)
-        return Solution(system.pool(scores))
+        return waves, system.passed(own)
 
     def gains(self, spectrum: Spectrum, filter: Filter) -> tuple[NDArray[np.float32], float]:
         """What every wave is multiplied with, and h(0). Warns of a filter that a cut basis does not serve. (r,)"""
@@ -48,12 +67,6 @@ class Spectral:
         at_zero = float(response(filter, np.zeros(1))[0])
         gains = response(filter, spectrum.eigenvalues) - (at_zero if self.complement else 0.0)
         return gains.astype(np.float32), at_zero
-
-
-def _add(scores: Array, passed: Sparse) -> None:
-    """scores += passed, in place. (q, m), sparse (q, m)"""
-    entries = sp.coo_array(passed)
-    np.add.at(scores, entries.coords, entries.data)
 
 
 def direct_gains(kinds: Array, at_zero: float, *, complement: bool) -> Array:

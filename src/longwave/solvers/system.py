@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,7 +14,17 @@ from longwave.errors import FilterError, InputError
 from longwave.filters import LowPass
 from longwave.spectrum.basis import Basis
 from longwave.spectrum.spectrum import Spectrum
+from longwave.stores.store import Store
 from longwave.types import Array, Filter, Solution, Sparse
+
+
+@dataclass(frozen=True, eq=False)
+class StoredRows:
+    """The largest entries of every row of h(𝒲)Σᵀ for one h. matrix: CSR (n, targets). fingerprint, name: of that h."""
+
+    matrix: Sparse
+    fingerprint: Array
+    name: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,8 +34,8 @@ class System:
     normalized: CSR (n, n). spectrum: None if no basis was computed. pooling: Σ, CSR (N, n), where items have groups of
     vectors; None where every vertex is a target. pooled: Ū = ΣU (N, r); U itself where there is no pooling. gains:
     (n,) what the score of every vertex is multiplied with, where there is no pooling; None for 1. added: CSR (a, n),
-    targets outside of the graph as combinations of vertices, behind those of the graph. rows: the largest entries of
-    h(𝒲)Σᵀ for one h, CSR (n, targets), and that filter's fingerprint and name, where they were computed.
+    targets outside of the graph as combinations of vertices, behind those of the graph. stored: rows of h(𝒲)Σᵀ for one
+    h, where they were computed. second: a store over the rows of Ū, by number of the target, where there is one.
     """
 
     normalized: Sparse
@@ -34,9 +44,8 @@ class System:
     pooled: Basis | None = None
     gains: NDArray[np.float32] | None = None
     added: Sparse | None = None
-    rows: Sparse | None = None
-    rows_filter: Array | None = None
-    rows_name: str | None = None
+    stored: StoredRows | None = None
+    second: Store | None = None
 
     def require_spectrum(self, what: str) -> Spectrum:
         """The spectrum, or an error that says how to get one."""
@@ -77,6 +86,28 @@ class System:
             return int(self.pooling.shape[0])
         return int(self.normalized.shape[0] + (0 if self.added is None else self.added.shape[0]))
 
+    def synthesize(self, waves: Array, targets: NDArray[np.int64] | None = None) -> NDArray[np.float32]:
+        """Ū z of all targets, or of some (ascending). (q, r) -> (q, targets), or (q, c)"""
+        ranked = self.pooled_basis
+        if self.pooling is not None:
+            return ranked.synthesize(waves, targets)
+        if targets is None:
+            return self.pool(ranked.synthesize(waves))
+        inside = targets[targets < ranked.n]
+        scores = ranked.synthesize(waves, inside)
+        if self.gains is not None:
+            scores *= self.gains[inside]
+        if self.added is None:
+            return scores
+        return np.hstack([scores, self.added_basis.synthesize(waves, targets[len(inside) :] - ranked.n)])
+
+    def passed(self, own: Sparse) -> Sparse:
+        """What vertices hand to their targets without the graph. CSR (q, n) -> CSR (q, targets)"""
+        if self.pooling is not None or self.added is not None:
+            return sp.csr_array(own @ self.targets_of)
+        data = own.data if self.gains is None else own.data * self.gains[own.indices]
+        return sp.csr_array((data, own.indices, own.indptr), shape=own.shape)
+
     def pool(self, scores: Array) -> NDArray[np.float32]:
         """Scores of vertices to scores of targets. (q, n) -> (q, targets), float32."""
         if self.pooling is not None:
@@ -88,10 +119,26 @@ class System:
 
 
 class Solver(Protocol):
-    """A way to evaluate x̄ = Σ h(𝒲) y: call it with the system, y and h."""
+    """A way to evaluate x̄ = Σ h(𝒲) y: call it with the system, y and h. A solver of your own needs no more."""
 
     def __call__(self, system: System, observation: Sparse, filter: Filter) -> Solution:
         """observation: CSR (queries, n) -> scores (queries, targets)."""
+
+
+@runtime_checkable
+class SublinearSolver(Protocol):
+    """A solver that can also score a few candidates instead of all targets."""
+
+    def serves(self, system: System) -> bool:
+        """Whether this system has what candidates are found with."""
+
+    def candidates(
+        self, system: System, observation: Sparse, filter: Filter, *, count: int, more: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Targets that may be among the best `count`, ascending, and `more`; their scores. y: CSR (1, n) -> (c,), (c,)
+
+        Scores are those of a call, and every target left out has a score of at most 0 or is behind `count` others.
+        """
 
 
 def require_lowpass(filter: Filter, solver: str) -> float:

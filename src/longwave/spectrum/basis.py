@@ -135,13 +135,15 @@ class Basis:
             out[:, self.n_dense :] = small.toarray() if sp.issparse(small) else small
         return out
 
-    def synthesize(self, coefficients: Array) -> Array:
-        """The inverse transform, U z for every row z. (q, r) -> (q, n).
+    def synthesize(self, coefficients: Array, rows: NDArray[np.int64] | None = None) -> Array:
+        """The inverse transform, U z for every row z. (q, r) -> (q, n), or (q, c) on some rows (c,), ascending.
 
         Components that z does not touch are not read.
         """
         from longwave.rows import compiled
 
+        if rows is not None:
+            return self._synthesize_on(coefficients, rows)
         out = np.zeros((len(coefficients), self.n), dtype=np.float32)
         for part, columns in self.spans():
             asking = np.flatnonzero(coefficients[:, columns].any(axis=1))
@@ -153,6 +155,18 @@ class Basis:
         elif self.sparse.nnz:
             reached = sp.coo_array(sp.csr_array(coefficients[:, self.n_dense :]) @ self.sparse.T)
             out[reached.coords] += reached.data  # each pair once
+        return out
+
+    def _synthesize_on(self, coefficients: Array, rows: NDArray[np.int64]) -> Array:
+        """U z on some rows alone. (q, r), (c,) -> (q, c)"""
+        out = np.zeros((len(coefficients), len(rows)), dtype=np.float32)
+        for part, columns in self.spans():
+            if coefficients[:, columns].any():
+                places, present = part.places(rows)
+                out[:, present] += (part.values[places[present]] @ coefficients[:, columns].T).T
+        small = coefficients[:, self.n_dense :]
+        if self.sparse.nnz and small.any():
+            out += (self.sparse[rows] @ small.T).T
         return out
 
     def add_sparse(self, coefficients: Array, out: Array) -> None:
@@ -191,6 +205,15 @@ class Basis:
             ends = np.concatenate([[0], np.cumsum(filled)])
             pieces.append(sp.csr_array((data.ravel(), columns, ends), shape=(len(filled), part.width)))
         return sp.csr_array(sp.hstack([*pieces, self.sparse[chosen]]), dtype=np.float32)
+
+    def some_rows(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Some rows of U, dense. (c,) -> (c, r)"""
+        out = np.zeros((len(numbers), self.shape[1]), dtype=np.float32)
+        for part, columns in self.spans():
+            places, present = part.places(numbers)
+            out[present, columns] = part.values[places[present]]
+        out[:, self.n_dense :] = self.sparse[numbers].toarray()
+        return out
 
     def toarray(self) -> NDArray[np.float32]:
         """All of U as one dense array (n, r)."""

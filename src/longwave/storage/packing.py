@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from longwave.plan import Structure
 from longwave.rows.encoded import Compact, Quantized
 from longwave.spectrum.basis import Basis, Part
 from longwave.spectrum.spectrum import Spectrum
-from longwave.stores.faiss import Ann
+from longwave.stores.faiss import Faiss
 from longwave.types import Array, Sparse
 
 # Types that an array may have, in the byte order of the machine.
@@ -128,11 +129,13 @@ def unpack_rows(name: str, arrays: Mapping[str, Array], kind: str = "") -> Any:
     return Compact(codes, take(arrays, f"{name}_scales", (np.float32,), length))
 
 
-def unpack_search(name: str, arrays: Mapping[str, Array], known: Any, shape: tuple[int, ...]) -> Ann | None:
-    """The search that `Ann.pack` took apart, over rows of this shape. known: its `Structure`, None for none."""
+def unpack_search(
+    name: str, arrays: Mapping[str, Array], known: Structure | None, shape: tuple[int, ...]
+) -> Faiss | None:
+    """The search that `Faiss.pack` took apart, over rows of this shape. known: what the plan says of it."""
     if known is None:
         return None
-    search = Ann.unpack(take(arrays, name, BYTES, None), **vars(known))
+    search = Faiss.unpack(take(arrays, name, BYTES, None), known)
     (n, columns), index = shape, search.index
     if index.ntotal != n or index.d not in (columns, -(-columns // _LANES) * _LANES):
         raise ValueError(f"{name} searches {index.ntotal} × {index.d} numbers, not {n} × {columns}")

@@ -5,19 +5,12 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-
-@dataclass(frozen=True)
-class Structure:
-    """An approximate search that the index holds: its kind as faiss names it, effort, recall of the best k."""
-
-    kind: str
-    effort: int
-    recall: float
-    k: int
+from longwave.errors import InputError
+from longwave.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -44,8 +37,9 @@ class Defaults:
 class Settings:
     """How an index was built: what was asked for, what was possible (`k_used`), the lists' measured recall.
 
-    kernel: as `kernels.parse` reads it. balanced: scores are divided by the root of a vertex's degree. fidelity: what
-    the basis finds of the exact answer, measured on vertices of the collection (`fidelity`); None if it was not.
+    kernel: as `graph.weights.parse` reads it. balanced: scores are divided by the root of a vertex's degree. fidelity:
+    what the basis finds of the exact answer, measured on vertices of the collection; None if it was not. plan: how
+    searches are carried out. rows: the filter of stored rows. vectors_as, basis_as: what is kept in fewer bytes.
     """
 
     k: int
@@ -61,8 +55,7 @@ class Settings:
     sparsity: float | None
     seed: int
     fidelity: float | None = None
-    first: Structure | None = None
-    second: tuple[Structure | None, ...] | None = None
+    plan: Plan = field(default_factory=Plan)
     rows: str | None = None
     vectors_as: Stored | None = None
     basis_as: Stored | None = None
@@ -76,14 +69,24 @@ class Settings:
 
 
 def _as_now(entries: Any) -> Any:
-    """Settings of format version 2, which knew one kernel and no balance, as they are written now."""
-    if not isinstance(entries, Mapping) or "kernel" in entries or "gamma" not in entries:
+    """Settings of earlier versions as they are written now.
+
+    Version 2 knew one kernel and no balance; up to version 3 the two searches stood by themselves, without a plan.
+    """
+    if not isinstance(entries, Mapping):
         return entries
-    search = entries.get("search")
-    search = dict(search) if isinstance(search, Mapping) else {}
-    blend = search.get("blend")
-    search["blend"] = "anchor" if isinstance(blend, str) else "none" if blend is None else str(blend)
-    return {**entries, "kernel": f"power:{entries['gamma']}", "balanced": False, "search": search}
+    entries = dict(entries)
+    if "kernel" not in entries and "gamma" in entries:
+        search = entries.get("search")
+        search = dict(search) if isinstance(search, Mapping) else {}
+        blend = search.get("blend")
+        search["blend"] = "anchor" if isinstance(blend, str) else "none" if blend is None else str(blend)
+        entries |= {"kernel": f"power:{entries['gamma']}", "balanced": False, "search": search}
+    if "plan" not in entries:
+        first, second = entries.get("first"), entries.get("second")
+        route = "basis" if second is None else "sublinear"
+        entries["plan"] = {"route": route, "vectors": first, "coordinates": second}
+    return entries
 
 
 # The least and the most that a number of this name may be, in whichever of the classes; others only must be finite.
@@ -101,12 +104,12 @@ def _fit(kind: Any, value: Any, name: str) -> Any:
     if is_dataclass(kind):
         if not isinstance(value, Mapping):
             raise ValueError(f"{name} must be an object, got {value!r}")
-        hints, known = get_type_hints(kind), [field.name for field in fields(kind)]
+        hints, known = get_type_hints(kind), [own.name for own in fields(kind)]
         given = {own: _fit(hints[own], value[own], f"{name}.{own}") for own in known if own in value}
         try:
             return kind(**given)  # type: ignore[operator]
-        except TypeError as error:
-            raise ValueError(f"{name} is not complete: {error}") from error
+        except (TypeError, InputError) as error:
+            raise ValueError(f"{name} is not complete or not possible: {error}") from error
     if get_origin(kind) in (Union, UnionType):
         if value is None and NoneType in options:
             return None

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longwave.errors import ConvergenceWarning, CorruptIndexError, InputError
+from longwave.plan import Structure
 from longwave.rows.encoded import one_thread, skip_polysemous
 from longwave.rows.vectors import row_blocks
 from longwave.types import Array, Neighbors
@@ -36,25 +37,23 @@ _BUILD_EFFORT = 100
 
 
 @dataclass(frozen=True, eq=False)
-class Ann:
+class Faiss:
     """A faiss index over rows, and how hard it looks.
 
-    kind: its factory string. effort: efSearch or nprobe; 0 where there is nothing to choose. recall: of the best k,
-    measured when it was built.
+    facts: its kind, a factory string; effort: efSearch or nprobe, 0 where there is nothing to choose; recall of the
+    best k, measured when it was built.
     """
 
     index: Any
-    kind: str
-    effort: int
-    recall: float
-    k: int
+    facts: Structure
 
     def search(self, queries: NDArray[np.float32], k: int) -> Neighbors:
         """About the k rows of largest inner product with each query. (q, d) -> lists (q, k), −1 where there is none."""
         inner = _inner(self.index)
         # Asked for more than was measured, it looks harder.
-        more = max(1.0, k / (2 * self.k)) if hasattr(inner, "nprobe") else 1.0
-        effort = max(self.effort, k) if hasattr(inner, "hnsw") else int(np.ceil(self.effort * more))
+        known = self.facts
+        more = max(1.0, k / (2 * known.k)) if hasattr(inner, "nprobe") else 1.0
+        effort = max(known.effort, k) if hasattr(inner, "hnsw") else int(np.ceil(known.effort * more))
         parameters = _parameters(self.index, effort)
         with one_thread() if len(queries) == 1 else nullcontext():
             similarities, ids = self.index.search(_padded(queries, self.index.d), k, params=parameters)
@@ -77,15 +76,15 @@ class Ann:
         return np.asarray(faiss.serialize_index(self.index))
 
     @classmethod
-    def unpack(cls, packed: Array, kind: str, effort: int, recall: float, k: int) -> Ann:
+    def unpack(cls, packed: Array, facts: Structure) -> Faiss:
         """From `pack`."""
         import faiss
 
         try:
             index = faiss.deserialize_index(np.ascontiguousarray(packed))
-            return cls(index, kind, effort, recall, k)
+            return cls(index, facts)
         except RuntimeError as error:
-            raise CorruptIndexError(f"the search structure '{kind}' is damaged; build the index again") from error
+            raise CorruptIndexError(f"the search structure '{facts.kind}' is damaged; build the index again") from error
 
 
 def check_search(kind: str | None, dimension: int | None = None) -> None:
@@ -110,7 +109,7 @@ def build(
     queries: NDArray[np.float32],
     k: int,
     target: float | None = None,
-) -> Ann:
+) -> Faiss:
     """Index rows (n, d) and choose the effort: the least that finds `target` of the true k of the sample queries.
 
     target: 0.995 by default; one that was asked for and is not reached is a warning.
@@ -140,25 +139,26 @@ def build(
         ) from error
     efforts = _efforts(index, k)
     truth = _exact(rows, queries, k)
-    ann = Ann(index, kind, 0, 0.0, k)
+    best = Faiss(index, Structure(kind, 0, 0.0, k))
     for effort in efforts:
-        trial = Ann(index, kind, effort, 0.0, k)
+        trial = Faiss(index, Structure(kind, effort, 0.0, k))
         found = trial.search(queries, k).ids
         products = np.einsum("qd,qkd->qk", queries, rows[np.maximum(found, 0)])
         products[found < 0] = -np.inf
         worst = truth.similarities[:, -1:]
         hit = products >= worst - 1e-5 * np.abs(worst)  # one as good as the k-th true one counts: ties fall either way
-        ann = Ann(index, kind, effort, float(hit.mean()), k)
-        if ann.recall >= (_TARGET if target is None else target):
-            return ann
+        best = Faiss(index, Structure(kind, effort, float(hit.mean()), k))
+        if best.facts.recall >= (_TARGET if target is None else target):
+            return best
     if target is None:
-        return ann
+        return best
     warnings.warn(
-        f"the search '{kind}' finds {ann.recall:.3f} of the best {k}, not the {target} asked for; try another kind",
+        f"the search '{kind}' finds {best.facts.recall:.3f} of the best {k}, not the {target} asked for; "
+        "try another kind",
         ConvergenceWarning,
         stacklevel=3,
     )
-    return ann
+    return best
 
 
 def _padded(rows: NDArray[Any], columns: int) -> NDArray[np.float32]:

@@ -1,0 +1,153 @@
+"""Vectors to a snapshot: checked, made unit length, copies merged, graph and basis computed, the plan chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from longwave.advice import memory as resources
+from longwave.advice.fidelity import fidelity
+from longwave.advice.memory import Work
+from longwave.building import speed, stages
+from longwave.building.options import Options
+from longwave.building.stages import Stages
+from longwave.errors import InputError
+from longwave.graph import weights as kernels
+from longwave.graph.lists import check_lists
+from longwave.items import copies
+from longwave.items.items import Items
+from longwave.items.pooling import pooling_matrix
+from longwave.plan import wants_approximate
+from longwave.progress import shown
+from longwave.rows.vectors import check_vectors, unit_vectors
+from longwave.search.snapshot import Snapshot
+from longwave.spectrum.basis import Basis
+from longwave.storage.settings import Settings
+from longwave.stores.memory import Memory
+from longwave.types import Array, Neighbors, Progress, Sparse
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What a user gives besides the options: vectors, what belongs together, ids, known neighbours."""
+
+    vectors: ArrayLike
+    groups: ArrayLike | None = None
+    ids: ArrayLike | None = None
+    lists: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None
+
+
+def build(
+    given: Given,
+    options: Options,
+    *,
+    start: Snapshot | None = None,
+    workdir: str | Path | None = None,
+    memory: int | str | None = None,
+    fast: bool | None = None,
+    progress: Progress | bool | None = None,
+) -> Snapshot:
+    """The offline stage. Parameters as for `Index.build`."""
+    options = options.settled(regional=given.groups is not None)
+    defaults = options.search_defaults  # checked before the work
+    if start is not None and not isinstance(start, Snapshot):
+        raise InputError(f"start must be an Index, got {type(start).__name__}; open one with Index.load(path)")
+    array = check_vectors(given.vectors)
+    items = Items.make(len(array), groups=given.groups, ids=given.ids)
+    limit = None if memory is None else resources.parse_size(memory)
+    work = _work(array, given, items, options)
+    resources.check(work, limit)
+    prepared = _prepare(array, given, items, options)
+    with shown(progress) as report:
+        made = stages.make(
+            options,
+            prepared.unit,
+            given=prepared.lists,
+            item_of=prepared.items.first_item_of_rows() if options.across_items else None,
+            earlier=None if start is None else _basis_of_first(start, prepared.unit),
+            workdir=None if workdir is None else Path(workdir),
+            check=lambda sizes: resources.check(work, limit, component=int(sizes.max())),
+            progress=report,
+        )
+        settings = replace(_settings(options, made), search=defaults)
+        snapshot = Snapshot(
+            Memory(prepared.unit),
+            made.graph,
+            made.spectrum,
+            prepared.items,
+            settings,
+            similarity=made.kernel,
+            pooling=prepared.pooling,
+        )
+        snapshot = speed.with_pooled(snapshot)
+        measured = fidelity(snapshot.system, options.filter, seed=options.seed)
+        snapshot = replace(snapshot, settings=replace(settings, fidelity=measured))
+        if fast is None:
+            largest = max((part.values.size for part in snapshot.coordinates.basis.parts), default=0)
+            fast = wants_approximate(prepared.unit.size, largest)
+        return speed.accelerate(snapshot) if fast else snapshot
+
+
+@dataclass(frozen=True, eq=False)
+class _Prepared:
+    """Unit vectors with copies merged, and everything else numbered like them."""
+
+    unit: NDArray[np.float32]
+    items: Items
+    lists: Neighbors | None
+    pooling: Sparse | None
+
+
+def _prepare(array: Array, given: Given, items: Items, options: Options) -> _Prepared:
+    unit, lists, pooling = unit_vectors(array, checked=True), None, None
+    if given.lists is not None:
+        lists = check_lists(unit, *(given.lists if isinstance(given.lists, tuple) else (given.lists,)))
+    if items.item_of is not None:
+        pooling = pooling_matrix(unit, items.item_of, pooling=options.pooling)
+    same = copies.find_copies(unit) if options.merge_copies else None
+    if same is None:
+        return _Prepared(unit, items, lists, pooling)
+    firsts, row_of = same
+    if lists is not None:
+        lists = copies.lists_of_firsts(lists, firsts, row_of, k=lists.ids.shape[1])
+    if pooling is not None:
+        pooling = copies.columns_of_firsts(pooling, row_of)
+    return _Prepared(unit[firsts], replace(items, row_of=row_of), lists, pooling)
+
+
+def _work(array: Array, given: Given, items: Items, options: Options) -> Work:
+    """What the build will take, before it begins."""
+    n, dimension = array.shape
+    lists = given.lists
+    width = options.k if lists is None else np.shape(lists[0] if isinstance(lists, tuple) else lists)[-1]
+    pooled = 0 if items.item_of is None else len(items)
+    return Work(n, dimension, min(width, n - 1), options.spectrum, pooled, options.sparsity is not None)
+
+
+def _settings(options: Options, made: Stages) -> Settings:
+    """What the index keeps of how it was made."""
+    kept = {own.name for own in fields(Settings)} & {own.name for own in fields(Options)}
+    facts: dict[str, Any] = {name: getattr(options, name) for name in kept}
+    facts |= {
+        "k_used": made.k_used,
+        "recall": made.recall,
+        "kernel": kernels.text_of(made.kernel),
+        "balanced": bool(options.balanced),
+        "spectrum": repr(made.method),
+        "rank": None if made.method is None else made.method.rank,
+    }
+    return Settings(**facts)
+
+
+def _basis_of_first(start: Snapshot, unit: NDArray[np.float32]) -> Basis | None:
+    """U as the start of a build of these vectors, whose first rows should be those of the earlier index."""
+    if start.vertices.dimension != unit.shape[1] or start.n_vertices > len(unit):
+        raise InputError(
+            f"start has {start.n_vertices:,} × {start.vertices.dimension} vectors, which cannot be the first rows of "
+            f"{len(unit):,} × {unit.shape[1]}; leave it out, or give the index that was built from them"
+        )
+    return None if start.spectrum is None else start.spectrum.eigenvectors

@@ -1,0 +1,61 @@
+"""What a search does where nothing is said: the settings that an index keeps, as values."""
+
+from __future__ import annotations
+
+from longwave import filters
+from longwave.checks import check_value
+from longwave.errors import InputError
+from longwave.filters import LowPass
+from longwave.plan import Plan
+from longwave.search.euclidean import Euclidean
+from longwave.search.snapshot import Snapshot
+from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Precomputed, Solver, Spectral
+from longwave.types import Filter
+
+
+def default_filter(snapshot: Snapshot) -> Filter:
+    """The filter of the index."""
+    return filters.parse(snapshot.settings.search.filter)
+
+
+def defaults(snapshot: Snapshot, filter: Filter | None, neighbors: int | None) -> tuple[Filter, int]:
+    """What was given, or what the index says."""
+    known = snapshot.settings.search
+    return (
+        default_filter(snapshot) if filter is None else filter,
+        known.neighbors if neighbors is None else neighbors,
+    )
+
+
+def solver_within(tolerance: float, filter: Filter, has_basis: bool) -> Solver:
+    """The solver that reaches a relative error: the basis, and as many steps on the graph as that takes."""
+    if not isinstance(filter, LowPass):
+        return ChebyshevFilter(tolerance=tolerance, relative=True)
+    return Hybrid(tolerance) if has_basis else ConjugateGradient(tolerance)
+
+
+def way(
+    snapshot: Snapshot,
+    plan: Plan | str | None,
+    tolerance: float | None,
+    solver: Solver | Euclidean | None,
+    filter: Filter,
+) -> tuple[Plan, Solver | Euclidean]:
+    """The plan and the solver that were given, or those of the index. Nothing is switched without a word."""
+    if solver is not None and not isinstance(solver, Euclidean):
+        check_value(solver, "solver", "a value such as Spectral() or Euclidean()")
+    if tolerance is not None:
+        if solver is not None or plan is not None:
+            given = solver or plan
+            raise InputError(f"tolerance chooses the solver; give it to the solver instead, or leave out {given!r}")
+        plan = Plan("exact", tolerance)
+    chosen = snapshot.settings.plan if plan is None else Plan(plan) if isinstance(plan, str) else plan
+    if isinstance(solver, Precomputed):
+        return Plan("sublinear"), solver
+    if solver is not None:
+        return chosen, solver
+    if chosen.route == "sublinear" and snapshot.searches is None:
+        raise InputError("this index has no approximate searches; make them with index = index.accelerate()")
+    if chosen.tolerance is not None:
+        return chosen, solver_within(chosen.tolerance, filter, snapshot.spectrum is not None)
+    return chosen, Spectral()

@@ -1,0 +1,104 @@
+"""The first search: the vertices that are nearest to the vectors of a query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longwave.graph.weights import scale_neighbor
+from longwave.rows.vectors import top_k
+from longwave.search import observation
+from longwave.search.queries import Queries
+from longwave.search.snapshot import Snapshot
+from longwave.search.trust import ASKED
+from longwave.stores.memory import Memory
+from longwave.types import Array, Neighbors, Sparse
+
+#: The neighbour whose similarity is the spread of a query (`blending.Anchor`).
+SPREAD = 7
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What is known of some queries before the second search.
+
+    found: the nearest vertices of each of their vectors. observed: y, CSR (q, n). products: of each of their vectors
+    with all stored vectors, where the first search has computed them, (m, rows).
+    """
+
+    queries: Queries
+    found: Neighbors
+    observed: Sparse
+    products: Array | None
+
+    @cached_property
+    def summed(self) -> NDArray[np.float32]:
+        """The sum of the vectors of each query. (q, d)"""
+        return self.queries.summed()
+
+    def one(self, query: int) -> Asked:
+        """What is known of one of them."""
+        rows = self.queries.query_of == query
+        lists = Neighbors(self.found.ids[rows], self.found.similarities[rows])
+        return Asked(self.queries.some(query, query + 1), lists, self.observed[[query]], None)
+
+
+def nearest_vertices(snapshot: Snapshot, regions: NDArray[np.float32], count: int) -> Neighbors:
+    """The vertices nearest to each region. (m, d) -> lists (m, count)"""
+    return snapshot.vertices.search(regions, min(count, snapshot.n_vertices))
+
+
+def lists_needed(snapshot: Snapshot, neighbors: int) -> int:
+    """How many neighbours of a query are looked up: those of y, of the confidence and of the scale."""
+    return max(neighbors, ASKED, SPREAD, scale_neighbor(snapshot.similarity) or 1)
+
+
+def ask(
+    snapshot: Snapshot,
+    queries: Queries,
+    count: int,
+    *,
+    neighbors: int,
+    cut: int | None,
+    region_sum: str,
+    keep_products: bool,
+) -> Asked:
+    """The first search and y. keep_products: all items will be scored, so the products of a scan are kept for it."""
+    kept = None
+    if keep_products and isinstance(snapshot.vertices, Memory):
+        kept = snapshot.vectors.products(queries.regions)  # (m, rows)
+        n = snapshot.n_vertices
+        ids, best = top_k(kept if kept.shape[1] == n else np.ascontiguousarray(kept[:, :n]), count)
+        found = Neighbors(ids, np.asarray(best, dtype=np.float32))
+    else:
+        found = nearest_vertices(snapshot, queries.regions, count)
+    return Asked(queries, found, observe(snapshot, queries, found, neighbors, cut, region_sum), kept)
+
+
+def observe(
+    snapshot: Snapshot, queries: Queries, found: Neighbors, neighbors: int, cut: int | None, region_sum: str
+) -> Sparse:
+    """Lists of the query vectors to y, CSR (queries, n)."""
+    return observation.observe(
+        found,
+        queries.query_of,
+        count=neighbors,
+        n_vertices=snapshot.n_vertices,
+        kernel=snapshot.similarity,
+        scales=snapshot.graph.scales,
+        weights=queries.weights,
+        cut=cut,
+        region_sum=region_sum,
+    )
+
+
+def added_products(snapshot: Snapshot, asked: Asked) -> Array | None:
+    """Products with the vectors outside of the graph; None where there are none. (m, a)"""
+    if snapshot.added is None:
+        return None
+    if asked.products is not None:
+        return asked.products[:, snapshot.n_vertices :]
+    return snapshot.added.vectors.products(asked.queries.regions)

@@ -1,0 +1,191 @@
+"""A snapshot as named plain arrays, which is what an index folder holds, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from longwave.errors import CorruptIndexError, InputError
+from longwave.filters import LowPass, fingerprint
+from longwave.graph import weights as kernels
+from longwave.graph.mutual import Graph
+from longwave.graph.weights import Kernel
+from longwave.items.items import Items
+from longwave.search.snapshot import Added, Snapshot
+from longwave.solvers.system import StoredRows
+from longwave.spectrum.basis import Part
+from longwave.storage.folder import plain
+from longwave.storage.packing import (
+    FLOATS,
+    PLACES,
+    pack_basis,
+    pack_rows,
+    pack_sparse,
+    pack_spectrum,
+    take,
+    take_places,
+    unpack_basis,
+    unpack_rows,
+    unpack_search,
+    unpack_sparse,
+    unpack_spectrum,
+)
+from longwave.storage.settings import Settings
+from longwave.stores.approximate import Approximate
+from longwave.stores.memory import Memory
+from longwave.stores.store import ScannedStore
+from longwave.types import Array
+
+# Before the names of arrays that the user keeps with the index.
+_ATTACHED = "attached-"
+
+
+def pack(snapshot: Snapshot) -> dict[str, Array]:
+    """The arrays of a snapshot, by name; `settings` and `about` are not among them."""
+    held, added = snapshot.vertices, snapshot.added
+    rows = held.over if isinstance(held, Approximate) else held
+    arrays: dict[str, Array] = {**_pack_store("vectors", rows), "ids": snapshot.items.ids}
+    graph = snapshot.graph
+    arrays |= {"degrees": graph.degrees, "labels": graph.labels, "reach": graph.reach}
+    arrays |= pack_sparse("graph", graph.normalized)
+    optional = {"scales": graph.scales, "item_of": snapshot.items.item_of, "row_of": snapshot.items.row_of}
+    arrays |= {name: array for name, array in optional.items() if array is not None}
+    if added is not None:
+        arrays |= {"added": added.vectors.rows(slice(None)), **pack_sparse("extension", added.psi)}
+    if snapshot.spectrum is not None:
+        arrays |= pack_spectrum(snapshot.spectrum)
+    if snapshot.pooling is not None:
+        arrays |= pack_sparse("pooling", snapshot.pooling)
+    if snapshot.pooled is not None:
+        arrays |= pack_basis("pooled", snapshot.pooled)
+    if isinstance(held, Approximate):
+        arrays["first"] = held.by.pack()
+    searches = enumerate(snapshot.searches or ())
+    arrays |= {f"second_{number}": search.pack() for number, search in searches if search is not None}
+    if snapshot.stored is not None:
+        arrays |= {
+            **pack_sparse("rows", snapshot.stored.matrix),
+            "rows_filter": np.asarray(snapshot.stored.fingerprint),
+        }
+    return arrays | {_ATTACHED + name: array for name, array in snapshot.attached.items()}
+
+
+def unpack(settings: Settings, about: Mapping[str, Any], arrays: Mapping[str, Array], kernel: Kernel) -> Snapshot:
+    """The snapshot that `pack` took apart. ValueError where something does not fit."""
+    n = len(take(arrays, "labels", PLACES, None))
+    ids = take(arrays, "ids", (*PLACES, np.str_), None)
+    values = unpack_rows("vectors", arrays, settings.vectors_as.kind if settings.vectors_as else "")
+    dimension = values.shape[1]
+    vertices: ScannedStore = Memory(values)
+    added = None
+    if "added" in arrays:
+        more = take(arrays, "added", FLOATS, None, dimension)
+        added = Added(Memory(more), unpack_sparse("extension", arrays, (len(more), n)))
+    elif len(values) > n:  # written by an earlier version: vectors of the graph and others in one array
+        if not isinstance(values, np.ndarray):
+            raise ValueError("added vectors in fewer bytes; build the index again")
+        vertices = Memory(values[:n])
+        added = Added(Memory(values[n:]), unpack_sparse("extension", arrays, (len(values) - n, n)))
+    m = len(vertices) + (0 if added is None else len(added.vectors))
+    items = _unpack_items(arrays, ids, m)
+    if not 0 < n == len(vertices) or not dimension:
+        raise ValueError(f"{n} vertices and {len(vertices)} × {dimension} vectors do not fit each other")
+    scaled = kernels.scale_neighbor(kernel) is not None
+    graph = Graph(
+        unpack_sparse("graph", arrays, (n, n)),
+        take(arrays, "degrees", FLOATS, n),
+        take_places(arrays, "labels", n, n),
+        take(arrays, "reach", FLOATS, n),
+        take(arrays, "scales", FLOATS, n) if scaled else None,
+    )
+    spectrum = unpack_spectrum(arrays, n) if "eigenvalues" in arrays else None
+    parts: tuple[Part, ...] = () if spectrum is None else spectrum.eigenvectors.parts
+    pooled = searches = stored = None
+    if spectrum is not None and "pooled_sparse_indptr" in arrays:
+        pooled = unpack_basis("pooled", arrays, len(ids), spectrum.rank)
+        if [part.width for part in pooled.parts] != [part.width for part in parts]:
+            raise ValueError("pooled does not have the columns of basis")
+        parts = pooled.parts
+    plan = settings.plan
+    first = unpack_search("first", arrays, plan.vectors, (n, dimension))
+    if plan.coordinates is not None:
+        over = enumerate(zip(plan.coordinates, parts, strict=True))
+        searches = tuple(unpack_search(f"second_{i}", arrays, s, part.values.shape) for i, (s, part) in over)
+    if settings.rows:
+        matrix = unpack_sparse("rows", arrays, (n, items.n_targets))
+        stored = StoredRows(matrix, take(arrays, "rows_filter", FLOATS, len(fingerprint(LowPass()))), settings.rows)
+    return Snapshot(
+        vertices=vertices if first is None else Approximate(vertices, first),
+        graph=graph,
+        spectrum=spectrum,
+        items=items,
+        settings=settings,
+        similarity=kernel,
+        added=added,
+        pooling=None if items.item_of is None else unpack_sparse("pooling", arrays, (len(ids), m)),
+        pooled=pooled,
+        searches=searches,
+        stored=stored,
+        about=dict(about),
+        attached={n.removeprefix(_ATTACHED): a for n, a in arrays.items() if n.startswith(_ATTACHED)},
+    )
+
+
+def _pack_store(name: str, store: ScannedStore) -> dict[str, Array]:
+    return pack_rows(name, store.values if isinstance(store, Memory) else store.rows(slice(None)))
+
+
+def _unpack_items(arrays: Mapping[str, Array], ids: Array, m: int) -> Items:
+    """Items of m stored vectors."""
+    row_of = take_places(arrays, "row_of", None, m) if "row_of" in arrays else None
+    given = m if row_of is None else len(row_of)
+    item_of = take_places(arrays, "item_of", given, len(ids)) if "item_of" in arrays else None
+    if not len(ids) or (item_of is None and len(ids) != given):
+        raise ValueError(f"{given} vectors and {len(ids)} ids do not fit each other")
+    if row_of is not None and len(np.unique(row_of)) != m:
+        raise ValueError(f"row_of names {len(np.unique(row_of))} of {m} vectors")
+    return Items(ids, item_of, row_of)
+
+
+def facts(snapshot: Snapshot) -> dict[str, Any]:
+    """What the manifest says of a snapshot: settings, and what the user keeps with it."""
+    told = {"settings": asdict(snapshot.settings), "about": dict(snapshot.about)}
+    known: dict[str, Any] = json.loads(json.dumps(told, default=plain))
+    try:
+        Settings.parse(known["settings"])
+    except ValueError as error:
+        raise InputError(f"this index could not be loaded again: {error}; build it with another value") from error
+    return known
+
+
+def restore(path: str | Path, known: Mapping[str, Any], arrays: Mapping[str, Array], kernel: Kernel | None) -> Snapshot:
+    """The snapshot of a folder. path: for messages. kernel: where it is a function of the user's own."""
+    try:
+        settings = Settings.parse(known.get("settings"))
+        if kernel is None and settings.kernel.startswith("own:"):
+            raise InputError(f"{path} was built with a kernel of your own; give it: Index.load(path, kernel=...)")
+        own = kernels.parse(settings.kernel) if kernel is None else kernel
+        return unpack(settings, known.get("about", {}), arrays, own)
+    except (MemoryError, InputError):
+        raise
+    except Exception as error:  # whatever the numbers of a damaged folder lead to
+        raise CorruptIndexError(f"{path} is damaged ({error}); copy it again, or build the index again") from error
+
+
+def check_notes(about: Mapping[str, Any], arrays: Mapping[str, ArrayLike]) -> tuple[dict[str, Any], dict[str, Array]]:
+    """What a user wants to keep with an index, as it will come back from the folder."""
+    try:
+        known = json.loads(json.dumps(dict(about)))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"about must be what JSON can hold (texts, numbers, lists, objects): {error}") from error
+    kept = {name: np.asarray(array) for name, array in arrays.items()}
+    wrong = [name for name, array in kept.items() if not name.isidentifier() or array.dtype.kind == "O"]
+    if wrong:
+        raise InputError(f"attached array {wrong[0]!r} must have a plain name and hold numbers or strings")
+    return known, kept

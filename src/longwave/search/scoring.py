@@ -1,0 +1,195 @@
+"""The online stage: query vectors to y (the first search), y to scores, scores to hits (the second search).
+
+What is ranked are targets: the stored vectors, or the items where these have groups of vectors. Copies of a vector are
+one target and become items again at the very end. All targets are scored, or candidates alone: by the same solver, the
+same blend, the same formula.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longwave.errors import DataWarning
+from longwave.plan import ROUTES, Plan
+from longwave.rows.vectors import normalize
+from longwave.search.blending import Blending
+from longwave.search.euclidean import Euclidean, euclidean_scores
+from longwave.search.euclidean_view import EuclideanView
+from longwave.search.first import Asked, ask, lists_needed, nearest_vertices
+from longwave.search.queries import Queries
+from longwave.search.ranking import best_of, best_with_ties
+from longwave.search.snapshot import Snapshot
+from longwave.search.trust import confidence
+from longwave.solvers import Solver
+from longwave.solvers.system import SublinearSolver
+from longwave.types import Array, Filter, Hits
+
+# Scores held at a time: 2^25 float64 are 256 MB, and a solver holds a handful of such arrays.
+_SCORE_NUMBERS = 1 << 25
+_NONE = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """How many items, and which of them: all, or those allowed, as items and as targets (ascending)."""
+
+    count: int
+    allowed: NDArray[np.int64] | None
+    targets: NDArray[np.int64] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Formula:
+    """How scores are made: x = h(𝒲)y by a solver, and what Euclidean similarity adds."""
+
+    filter: Filter
+    solver: Solver
+    blend: Blending | None
+
+
+def search(
+    snapshot: Snapshot,
+    queries: Queries,
+    k: int,
+    *,
+    filter: Filter,
+    neighbors: int,
+    cut: int | None,
+    region_sum: str,
+    solver: Solver | Euclidean,
+    blend: Blending | None,
+    plan: Plan,
+    allowed: NDArray[np.int64] | None,
+) -> Hits:
+    """Both searches and what lies between. Parameters as for `Index.search`, checked. allowed: items, ascending."""
+    items = snapshot.items
+    count = min(k, len(items) if allowed is None else len(allowed))
+    wanted = Wanted(count, allowed, None if allowed is None else np.unique(items.target_of(allowed)))
+    if isinstance(solver, Euclidean):
+        return _join([_euclidean(snapshot, part, wanted) for part in _batches(snapshot, queries)])
+    formula = Formula(filter, solver, blend)
+    few = plan.is_few(len(queries), k) and allowed is None
+    few = few and isinstance(solver, SublinearSolver) and solver.serves(snapshot.system)
+    looked_up = lists_needed(snapshot, neighbors)
+    if few and blend is not None:
+        looked_up = max(looked_up, _near_count(count))
+    answers, blind = [], []
+    for part in _batches(snapshot, queries):
+        options = {"neighbors": neighbors, "cut": cut, "region_sum": region_sum}
+        asked = ask(snapshot, part, looked_up, keep_products=not few, **options)  # type: ignore[arg-type]
+        hits = _rank_few(snapshot, asked, wanted, formula) if few else None
+        if hits is None:  # so few candidates that others could be among the best
+            hits = _rank(snapshot, asked, wanted, formula)
+            hits = replace(hits, route="exact" if plan.route == "exact" else "basis")
+        trust = confidence(asked.found, part.query_of, part.weights, asked.observed, snapshot.graph)
+        answers.append(replace(hits, confidence=trust))
+        blind.append(np.diff(asked.observed.indptr) == 0)
+    _warn_of_blind_queries(np.concatenate(blind), ranked=blend is not None)
+    return _join(answers)
+
+
+def _batches(snapshot: Snapshot, queries: Queries) -> list[Queries]:
+    """Queries cut so that scores of all targets, and products with all vectors, fit the memory meant for them."""
+    largest = int(np.bincount(queries.query_of).max())
+    rows = max(snapshot.n_vertices, len(snapshot.items), largest * len(snapshot.vectors))
+    step = max(1, _SCORE_NUMBERS // rows)
+    if step >= len(queries):
+        return [queries]
+    return [queries.some(start, min(start + step, len(queries))) for start in range(0, len(queries), step)]
+
+
+def _euclidean(snapshot: Snapshot, queries: Queries, wanted: Wanted) -> Hits:
+    scores = euclidean_scores(queries.summed(), snapshot.vectors, snapshot.pooling)
+    return _hits(snapshot, *best_of(scores, wanted.count, wanted.targets), wanted)
+
+
+def _rank(snapshot: Snapshot, asked: Asked, wanted: Wanted, formula: Formula) -> Hits:
+    """Scores of all targets, and the best of them."""
+    solution = formula.solver(snapshot.system, asked.observed, formula.filter)
+    view = EuclideanView(snapshot, asked, None)
+    if formula.blend is None:
+        places, scores = best_with_ties(solution.scores, lambda: view.similarities, wanted.count, wanted.targets)
+    else:
+        blended = formula.blend(solution.scores, view, formula.filter)
+        places, scores = best_of(blended, wanted.count, wanted.targets)
+    return replace(_hits(snapshot, places, scores, wanted), errors=solution.errors, steps=solution.steps)
+
+
+def _rank_few(snapshot: Snapshot, asked: Asked, wanted: Wanted, formula: Formula) -> Hits | None:
+    """One query after the other, from candidates: nothing that grows with n is read. None where they are too few."""
+    solver = formula.solver
+    assert isinstance(solver, SublinearSolver)
+    found = []
+    for query in range(len(asked.queries)):
+        one = asked if len(asked.queries) == 1 else asked.one(query)
+        near = _NONE if formula.blend is None else _nearest_targets(snapshot, one, _near_count(wanted.count))
+        targets, scores = solver.candidates(
+            snapshot.system, one.observed, formula.filter, count=max(2 * wanted.count, 100), more=near
+        )
+        if formula.blend is not None:
+            view = EuclideanView(snapshot, one, targets)
+            scores = formula.blend(scores[None, :], view, formula.filter)[0]
+        elif not _enough(scores, wanted.count):
+            return None
+        order = np.argsort(-scores, kind="stable")[: wanted.count]
+        ranked = _hits(snapshot, targets[order][None, :], scores[order][None, :], wanted)
+        if ranked.ids.shape[1] < wanted.count:
+            return None
+        found.append(replace(ranked, route="sublinear"))
+    return _join(found)
+
+
+def _enough(scores: Array, k: int) -> bool:
+    """Whether the k best candidates are the k best of all: every target that is no candidate scores 0 or less."""
+    return len(scores) >= k and bool(np.partition(scores, len(scores) - k)[len(scores) - k] > 0)
+
+
+def _near_count(count: int) -> int:
+    """Nearest targets that are candidates of a blend for so many hits."""
+    return max(2 * count, 32)
+
+
+def _nearest_targets(snapshot: Snapshot, asked: Asked, count: int) -> NDArray[np.int64]:
+    """About the targets nearest to a query, by its first search, and all that are outside of the graph. Ascending."""
+    if len(asked.queries.weights) == 1 and asked.queries.weights[0] > 0:  # its own list tells
+        rows = asked.found.ids[0, :count]
+    elif asked.summed[0].any():
+        rows = nearest_vertices(snapshot, normalize(asked.summed), count).ids[0]
+    else:
+        return _NONE
+    outside = np.arange(snapshot.n_vertices, len(snapshot.vectors))
+    rows = np.unique(np.concatenate([rows[rows >= 0], outside]))
+    return rows if snapshot.pooling is None else snapshot.items.items_of(rows)
+
+
+def _hits(snapshot: Snapshot, targets: NDArray[np.int64], scores: Array, wanted: Wanted) -> Hits:
+    """Targets, best first, as items."""
+    places, values = snapshot.items.expand(targets, scores, wanted.count, wanted.allowed)
+    return Hits(snapshot.items.ids[places], values)
+
+
+def _warn_of_blind_queries(blind: Array, *, ranked: bool) -> None:
+    where = np.flatnonzero(blind)
+    if where.size:
+        order = "in the order of Euclidean similarity" if ranked else "and their scores are all 0"
+        warnings.warn(
+            f"{where.size} of {len(blind)} queries (the first is {where[0]}) have no positive similarity to any "
+            f"vector, or examples that cancel: nothing is reached along the manifold; their hits are {order}",
+            DataWarning,
+            stacklevel=4,
+        )
+
+
+def _join(parts: list[Hits]) -> Hits:
+    if len(parts) == 1:
+        return parts[0]
+    columns = {
+        name: None if getattr(parts[0], name) is None else np.concatenate([getattr(p, name) for p in parts])
+        for name in ("ids", "scores", "errors", "steps", "confidence")
+    }
+    known = [part.route for part in parts if part.route is not None]
+    return Hits(**columns, route=max(known, key=ROUTES.index, default=None))  # type: ignore[arg-type]
