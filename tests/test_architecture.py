@@ -15,11 +15,11 @@ SOURCE = Path(longwave.__file__).parent
 LAYERS = [
     ["errors", "threads"],
     ["compiled", "checks", "reading"],
-    ["compact"],
+    ["compact", "parquet_footer"],
     ["basis"],
     ["types"],
     ["vectors", "checkpoint", "progress", "kernels"],
-    ["neighbors", "filters", "copies", "hdf5"],
+    ["neighbors", "filters", "copies", "hdf5", "metadata"],
     ["ann"],
     ["graph"],
     ["spectrum"],

@@ -20,7 +20,7 @@ import longwave as lw
 from longwave import datasets
 from longwave.checkpoint import Checkpoint, open_checkpoint
 from longwave.cli.truth import from_json
-from longwave.datasets.parquet_footer import announced_bytes
+from longwave.parquet_footer import announced_bytes
 from longwave.descriptors import open_picture
 from longwave.errors import DataWarning, FileError, InputError, LongwaveError, StorageError
 from longwave.evaluation import Judgement

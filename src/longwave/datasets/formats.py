@@ -22,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from longwave.datasets.mat5 import MatFile
-from longwave.datasets.parquet_footer import announced_bytes
 from longwave.errors import FileError, MissingExtraError
 from longwave.hdf5 import HDF5_SIGNATURE, open_reader
+from longwave.parquet_footer import announced_bytes
 from longwave.reading import check_growth, mapped_npy, npy_header, open_npz, read_npz
 
 Array = npt.NDArray[Any]
