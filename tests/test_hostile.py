@@ -20,10 +20,10 @@ import longwave as lw
 from longwave import datasets
 from longwave.checkpoint import Checkpoint, open_checkpoint
 from longwave.cli.truth import from_json
-from longwave.parquet_footer import announced_bytes
 from longwave.descriptors import open_picture
 from longwave.errors import DataWarning, FileError, InputError, LongwaveError, StorageError
 from longwave.evaluation import Judgement
+from longwave.parquet_footer import announced_bytes
 from longwave.spectrum import chebyshev
 
 X = hostile.X
