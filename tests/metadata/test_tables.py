@@ -19,6 +19,7 @@ from longwave.errors import CorruptIndexError, FileError, InputError
 from longwave.metadata import as_table, common_schema, from_bytes, join, parse, select, tables, to_bytes
 from longwave.parquet_footer import announced
 
+DAY, NOON = datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 1, 12)
 ROWS = [{"year": 2020, "city": "Oxford"}, {"city": "Paris", "score": 0.5}, {"year": None, "score": float("nan")}]
 EXPECTED = {"year": [2020, None, None], "city": ["Oxford", "Paris", None], "score": [None, 0.5, None]}
 
@@ -168,6 +169,12 @@ def test_types_become_plain():
         ),
         ({"a": [1 << 70, 1]}, "column 'a' cannot become a column of one type (Python int too large"),
         ({"a": ["\ud800", ""]}, "column 'a' cannot become a column of one type ('utf-8' codec can't encode"),
+        ({"a": [DAY, NOON]}, "column 'a' has dates and times; give values of one kind"),
+        (
+            {"a": [NOON, NOON.replace(tzinfo=datetime.UTC)]},
+            "column 'a' has times with and without a zone; give values of",
+        ),
+        ({"a": [1.5, True]}, "column 'a' has numbers and booleans; give values of one kind"),
         ({"a": [object(), 1]}, "column 'a' cannot become a column of one type"),
         ({"a": [{"b": 1}, None]}, "column 'a' is of type struct<b: int64>; metadata can have booleans, whole numbers"),
         ({"a": [b"x", b"y"]}, "column 'a' is of type binary; metadata can have booleans"),
@@ -197,7 +204,7 @@ def test_types_become_plain():
         ({f"c{i}": [1, 2] for i in range(1001)}, "metadata can have at most 1,000 columns, got 1,001; leave some out"),
         ([{f"c{i}": 1 for i in range(1001)}] * 2, "metadata can have at most 1,000 columns, got 1,001; leave some out"),
     ],
-    ids=range(32),
+    ids=range(35),
 )
 def test_errors_of_metadata(metadata, message):
     with pytest.raises(InputError) as caught:

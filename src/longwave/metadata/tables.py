@@ -8,6 +8,7 @@ values are turned into these. What would lose something, such as nanoseconds, is
 
 from __future__ import annotations
 
+import datetime
 import io
 import json
 import os
@@ -229,9 +230,26 @@ def _column(name: str, values: Any) -> Any:
     if isinstance(values, np.ndarray) and values.ndim == 2:
         values = list(values)  # a list for each item
     try:
-        return arrow.array(values, from_pandas=True)
+        made = arrow.array(values, from_pandas=True)
     except (arrow.ArrowException, TypeError, ValueError, OverflowError) as error:
         _refused(error, f"column {name!r}")
+    if not isinstance(values, np.ndarray) or values.dtype.kind == "O":
+        _check_mixture(name, values, made.type)
+    return made
+
+
+def _check_mixture(name: str, values: Iterable[Any], kind: Any) -> None:
+    """What pyarrow takes together and changes: a date with a time loses the time, a zone is lost, True becomes 1.0."""
+    types, mixed = need("pyarrow.types"), ""
+    if types.is_date(kind) and any(isinstance(value, datetime.datetime) for value in values):
+        mixed = "dates and times"
+    elif types.is_timestamp(kind):
+        bare = {value.tzinfo is None for value in values if isinstance(value, datetime.datetime)}
+        mixed = "times with and without a zone" if len(bare) > 1 else ""
+    elif types.is_floating(kind) and any(isinstance(value, bool) for value in values):
+        mixed = "numbers and booleans"
+    if mixed:
+        raise InputError(f"column {name!r} has {mixed}; give values of one kind")
 
 
 def _from_rows(rows: Sequence[Any]) -> Any:
