@@ -1,15 +1,15 @@
 """How many values a Parquet file announces, from its footer, before anything is unpacked.
 
 pyarrow knows it too, but asking it for the columns of a damaged footer ends the process. The footer is written in
-Thrift's compact protocol; the numbers below are those of `parquet.thrift`: 4 row groups of the file, 1 columns of a
-group, 3 metadata of a column, 5 its number of values, 6 their bytes before compression.
+Thrift's compact protocol; the numbers below are those of `parquet.thrift`: 3 rows and 4 row groups of the file, 1
+columns of a group, 3 metadata of a column, 5 its number of values, 6 their bytes before compression.
 """
 
 from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple
 
 from longwave.files.bounded import open_regular
 
@@ -20,16 +20,31 @@ _DEPTH = 16
 def announced_bytes(path: Path) -> int:
     """Bytes of all columns in memory, at eight for each value; ValueError where the footer is damaged."""
     with open_regular(path) as file:
-        size = file.seek(0, io.SEEK_END)
-        file.seek(max(0, size - 8))
-        length, tail = int.from_bytes(file.read(4), "little"), file.read(4)
-        if tail != _TAIL or length > size - 8:
-            raise ValueError("it does not end as a Parquet file does")
-        file.seek(size - 8 - length)
-        footer = _Compact(file.read(length)).struct()
+        return announced(file).n_bytes
+
+
+class Announced(NamedTuple):
+    """What a footer says: rows, pieces of columns, bytes of all columns in memory, where the footer begins."""
+
+    rows: int
+    pieces: int
+    n_bytes: int
+    start: int
+
+
+def announced(file: BinaryIO) -> Announced:
+    """What the footer of an open file says; ValueError where it is damaged."""
+    size = file.seek(0, io.SEEK_END)
+    file.seek(max(0, size - 8))
+    length, tail = int.from_bytes(file.read(4), "little"), file.read(4)
+    if tail != _TAIL or length > size - 8:
+        raise ValueError("it does not end as a Parquet file does")
+    file.seek(size - 8 - length)
+    footer = _Compact(file.read(length)).struct()
     try:
         columns = [column[3] for group in footer[4] for column in group[1]]
-        return sum(8 * max(0, column[5]) + max(0, column[6]) for column in columns)
+        n_bytes = sum(8 * max(0, column[5]) + max(0, column[6]) for column in columns)
+        return Announced(int(footer[3]), len(columns), n_bytes, size - 8 - length)
     except (LookupError, TypeError) as error:
         raise ValueError("its footer does not list its columns") from error
 
