@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -109,10 +110,13 @@ def tune(
     total = 1 + sum(len(values) for values in VARIED.values())
     lists, _ = neighbors.build_lists(unit, k=min(Choice.k, len(unit) - 1), seed=seed, progress=progress)
 
+    @cache  # the other settings are those of a search
+    def built(k: int, kernel: Kernel) -> Index:
+        near = lists.ids[:, :k], np.ascontiguousarray(lists.similarities[:, :k])
+        return Index.build(unit, lists=near, kernel=kernel, spectrum=None, progress=False)
+
     def ranked(choice: Choice, **options: Any) -> Array:
-        near = lists.ids[:, : choice.k], np.ascontiguousarray(lists.similarities[:, : choice.k])
-        index = Index.build(unit, lists=near, kernel=choice.kernel, spectrum=None, progress=False)
-        return index.search(queries[asked], len(unit), **options).ids
+        return built(choice.k, choice.kernel).search(queries[asked], len(unit), **options).ids
 
     def tried(choice: Choice) -> Row:
         options = {"filter": LowPass(choice.alpha), "neighbors": choice.neighbors, "blend": choice.blend or 0}
