@@ -2,9 +2,10 @@
 
 Edges of the graph are mutual: each end is among the other's nearest. A query that lies on the manifold is met in the
 same way by its neighbours; one that does not (a short text among long ones, a picture of something else) has neighbours
-that have many others nearer to them. How many return the favour, how far the nearest stands out, and how much of y lies
-in components that can pass it on, are turned into a probability by a logistic curve. Its constants were fitted on
-sixteen collections, and judged on collections left out (docs/performance.md has the diagram).
+that have many others nearer to them. Three numbers tell: how many neighbours count the query among their own, how far
+the nearest stands out, and how much of y lies in components it can spread from. A logistic curve turns them into a
+probability. Its constants were fitted on sixteen collections, and judged on collections left out (docs/performance.md
+has the diagram).
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def prominence(found: Neighbors) -> NDArray[np.float32]:
 
 
 def connected_share(observation: Sparse, graph: Graph, *, more_than: int) -> NDArray[np.float32]:
-    """The share of |y| in components of more than so many vertices: elsewhere there is nobody to pass it on to. (q,)"""
+    """The share of |y| in components of more than so many vertices. From smaller ones it cannot spread. (q,)"""
     size = np.abs(observation.data)
     large = graph.component_sizes[graph.labels[observation.indices]] > more_than
     rows = np.repeat(np.arange(observation.shape[0]), np.diff(observation.indptr))

@@ -29,7 +29,7 @@ from longwave.errors import DataWarning, StorageError, reason
 from longwave.files.bounded import npy_header, open_regular, read_json
 from longwave.types import Array
 
-# Of the arrays of a round and of the marks; a folder of another one is not resumed.
+# The version of what a work folder holds. A build does not go on in a folder of another version.
 _LAYOUT = 3
 
 

@@ -42,7 +42,7 @@ class Coordinates:
         return found if self.gains is None else found * self.gains[wanted, None]
 
     def search(self, queries: NDArray[np.float32], k: int) -> Neighbors:
-        """About the k rows of largest product with each query, none of a component that it does not touch. (q, k)"""
+        """About the k rows of largest product with each query, of the components that it touches. Lists (q, k)"""
         ids = np.full((len(queries), k), -1, dtype=np.int64)
         best = np.full((len(queries), k), -np.inf, dtype=np.float32)
         for query, waves in enumerate(queries):
