@@ -14,7 +14,7 @@ SOURCE = Path(longwave.__file__).parent
 LAYERS = [
     ["errors", "threads"],
     ["types", "checks"],
-    ["rows", "progress"],
+    ["rows", "progress", "registry"],
     ["files", "filters", "graph"],
     ["stores"],
     ["spectrum", "items"],
