@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import longwave as lw
-from longwave.baselines.baselines import (
+from longwave.baselines import (
     DatabaseAugmentation,
     Manifold,
     QueryExpansion,
