@@ -54,20 +54,18 @@ def names(kind: str) -> list[str]:
 
 def find(kind: str, name: str, *, also: Sequence[str] = ()) -> Part:
     """The class or function of this name. also: names that the caller reads itself, for the error."""
-    if name not in _table(kind):
-        _import_installed()
-    if name not in _table(kind):
+    part = _look_up(kind, name)
+    if part is None:
         raise _unknown(kind, name, [*names(kind), *also])
-    return _table(kind)[name]
+    return part
 
 
 def parse(kind: str, text: str, *, also: Sequence[str] = (), **options: Any) -> Any:
     """The value that a text such as ``lowpass:0.9`` means. options: further fields, by name. also: as for `find`."""
     name, colon, rest = text.partition(":")
-    try:
-        part = find(kind, name)
-    except InputError:
-        raise _unknown(kind, text, [*(_form(n, p) for n, p in _table(kind).items()), *also]) from None
+    part = _look_up(kind, name)
+    if part is None:
+        raise _unknown(kind, text, [*(_form(n, p) for n, p in _table(kind).items()), *also])
     try:
         given = _values(part, rest.split(",") if colon else [])
         return part(*given, **options) if isinstance(part, type) else part
@@ -106,13 +104,18 @@ def _table(kind: str) -> dict[str, Part]:
     return _TABLES[kind]
 
 
+def _look_up(kind: str, name: str) -> Part | None:
+    if name not in _table(kind):
+        _import_installed()
+    return _table(kind).get(name)
+
+
 def _values(part: Part, texts: list[str]) -> list[Any]:
     """Numbers for the fields; a last field that is a Sequence takes all that are left."""
     numbers, wanted = [float(text) for text in texts], parameters(part)
-    if wanted and _type(wanted[-1]) == "Sequence":
+    rest: list[Any] = []
+    if wanted and _type(wanted[-1]) == "Sequence" and len(numbers) >= len(wanted):
         numbers, rest = numbers[: len(wanted) - 1], [tuple(numbers[len(wanted) - 1 :])]
-    else:
-        rest = []
     typed = zip(numbers, wanted[: len(numbers)], strict=True)  # a ValueError where there are too many
     return [int(n) if _type(field) == "int" and n.is_integer() else n for n, field in typed] + rest
 
@@ -133,7 +136,7 @@ def _origin(part: Part) -> str:
 
 
 def _unknown(kind: str, text: str, choices: list[str]) -> InputError:
-    near = get_close_matches(text.partition(":")[0], [choice.partition(":")[0] for choice in choices], n=1)
+    near = get_close_matches(text.partition(":")[0], [choice.partition(":")[0] for choice in choices], 1, 0.5)
     hint = f", did you mean {near[0]}?" if near else ";"
     return InputError(
         f"unknown {kind} '{text}'{hint} {kind} must be one of {', '.join(choices)}; "
