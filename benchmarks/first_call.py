@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks import measure
 from longwave import PAPER, Chebyshev, Euclidean, Index
-from longwave.baselines.baselines import QueryExpansion
+from longwave.baselines import QueryExpansion
 from longwave.datasets import fashion_mnist
 from longwave.rows.vectors import normalize
 

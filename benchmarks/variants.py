@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks import measure
 from longwave import PAPER, Chebyshev, ConjugateGradient, Euclidean, Hybrid, Index, LowPass, Precomputed
-from longwave.baselines.baselines import QueryExpansion, TruncatedDiffusion
+from longwave.baselines import QueryExpansion, TruncatedDiffusion
 from longwave.datasets import shared
 from longwave.evaluation import mean_average_precision
 from longwave.rows.vectors import normalize

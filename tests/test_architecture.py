@@ -14,7 +14,7 @@ SOURCE = Path(longwave.__file__).parent
 LAYERS = [
     ["errors", "threads"],
     ["types", "checks"],
-    ["rows", "progress", "plan"],
+    ["registry", "rows", "progress", "plan"],
     ["files", "filters", "graph"],
     ["spectrum", "items", "metadata"],
     ["stores"],

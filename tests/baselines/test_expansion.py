@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import longwave as lw
-from longwave.baselines.baselines import (
+from longwave.baselines import (
     DatabaseAugmentation,
     Manifold,
     QueryExpansion,
@@ -129,7 +129,7 @@ def test_expansion_refuses_regions(digits_split):
     with pytest.raises(InputError, match="one vector per item"):
         DatabaseAugmentation.of(index)
     small = paper_index(vectors[:20], k=5, spectrum=None).compress(vectors="float16")
-    for ranker in (QueryExpansion(), RegionMatch(), TruncatedDiffusion()):
+    for ranker in (QueryExpansion(), RegionMatch()):
         with pytest.raises(InputError, match="stored in fewer bytes"):
             ranker(small, queries, 5)
     extended = paper_index(vectors[:20], k=5, spectrum=None).extend(vectors[20:30])

@@ -6,7 +6,7 @@ import pytest
 
 from longwave import Heat, Ideal, LowPass, Polynomial, Walk
 from longwave.errors import FilterError, FilterWarning, InputError
-from longwave.filters import is_nondecreasing, parse, response, warn_if_not_low_pass
+from longwave.filters import at_zero, is_nondecreasing, parse, response, text_of, warn_if_not_low_pass
 
 GRID = np.linspace(-1, 1, 201)
 
@@ -67,6 +67,16 @@ def test_nondecreasing():
 )
 def test_parse(text, value):
     assert parse(text) == value
+    assert parse(text_of(value)) == value
+    if ":" in text:
+        assert text_of(value) == text
+
+
+def test_what_a_filter_leaves_of_a_vertex_without_edges():
+    assert at_zero(LowPass(0.9)) == pytest.approx(0.1)
+    assert at_zero(Polynomial([0.25, 3])) == 0.25
+    with pytest.raises(FilterError, match="finite real numbers"):
+        at_zero(lambda t: t * np.nan)
 
 
 @pytest.mark.parametrize("text", ["low:0.9", "lowpass:a", "lowpass:0.1,0.2", "walk:0.9,5,6", "", "lowpass:2"])

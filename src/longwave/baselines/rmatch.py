@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import dataclass
 
-from longwave.rows.vectors import row_blocks
-from longwave.types import Array
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from longwave.baselines.ranker import whole_vectors
+from longwave.index import Index
+from longwave.rows.vectors import row_blocks, top_k
+from longwave.search.queries import Queries
+from longwave.types import Array, Hits
 
 # Products held at a time: 2^24 float32 are 64 MB.
 _BLOCK = 1 << 24
+
+
+@dataclass(frozen=True)
+class RegionMatch:
+    """R-match of Razavian et al. (2014): Σ_j max_i q_jᵀv_i over the regions i of an item, j of the query.
+
+    Time O(n m d) for n regions of the collection and m of the query.
+    """
+
+    def __call__(self, index: Index, queries: ArrayLike, k: int = 10, *, query_groups: ArrayLike | None = None) -> Hits:
+        """Match and sum."""
+        asked = Queries.make(queries, dimension=index.dimension, groups=query_groups)
+        items, vectors = index.items, whole_vectors(index)
+        given = np.arange(items.n_given) if items.row_of is None else items.row_of
+        item_of = np.arange(len(items)) if items.item_of is None else items.item_of
+        scores = rmatch_scores(asked.regions, asked.query_of, vectors[given], item_of)
+        places, best = top_k(scores, min(k, len(index)))
+        return Hits(index.ids[places], best)
 
 
 def rmatch_scores(

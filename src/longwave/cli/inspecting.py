@@ -131,11 +131,14 @@ def in_words(index: Index) -> str:
         "local": "Neighbours weigh by the spacing of the collection around them, which needs no tuning",
         "power": "Neighbours weigh by a power of their dot product, as in the paper",
         "own": "Neighbours weigh by a function of your own",
-    }[settings.kernel.partition(":")[0]]
+    }.get(settings.kernel.partition(":")[0], f"Neighbours weigh by the kernel {settings.kernel}")
+    blend = settings.search.blend
     near = {
         "anchor": "outstanding nearest neighbours stay in front",
         "none": "nearest neighbours have no say of their own",
-    }.get(settings.search.blend.partition(":")[0], "nearest neighbours count where the basis is thin")
+    }.get(blend.partition(":")[0], f"nearest neighbours count by the blend {blend}")
+    if blend[:1].isdigit():
+        near = "nearest neighbours count where the basis is thin"
     first = f"{way}; a search spreads from the {settings.search.neighbors} nearest vectors, and {near}."
     if index.spectrum is None:
         return f"{first} There is no basis: searches iterate on the graph."

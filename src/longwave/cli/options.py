@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from longwave import filters
+from longwave import filters, registry
 from longwave.errors import FileError, InputError
 from longwave.files.bounded import read_npy
 from longwave.files.vectors import read_labels, read_vectors, split_name
@@ -19,8 +19,8 @@ from longwave.pictures import is_picture
 from longwave.search import blending
 from longwave.search.blending import Blend, Blending
 from longwave.search.euclidean import Euclidean
-from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Precomputed, RandomWalk, Solver, Spectral
-from longwave.spectrum import Chebyshev, Exact, Lanczos, Method, Simultaneous
+from longwave.solvers import Solver
+from longwave.spectrum import Method
 from longwave.spectrum.advised import Advised
 from longwave.storage.folder import is_index
 from longwave.types import Array
@@ -28,6 +28,9 @@ from longwave.types import Array
 FILES = ".npy .npz .fvecs .bvecs .mat .h5 .parquet .safetensors .csv; FILE:NAME picks one array of several"
 
 FILTERS = "lowpass:ALPHA (nearer to 1 is further), heat:TIME, polynomial:C0,C1,..., ideal:CUTOFF or walk:ALPHA,STEPS"
+
+# What a solver calls the steps that --steps counts, or the most of them.
+_STEPS = ("steps", "iterations", "max_degree")
 
 LABELS = ".npy .npz .mat .h5 .parquet .json .csv .txt"
 
@@ -188,65 +191,51 @@ def lists_from(text: str) -> Array | tuple[Array, Array]:
 
 
 def spectrum_from(text: str, rank: int | None, oversampling: int | None, iterations: int | None) -> Method | None:
-    """The method that --spectrum names."""
+    """The eigen-solver that --spectrum names; options that it does not have are refused."""
     if rank is not None and rank < 1:
         raise InputError(f"rank must be a whole number of at least 1, got {rank}")
-    size = 1000 if rank is None else rank
-    taken = {
-        "chebyshev": "rank oversampling",
-        "lanczos": "rank",
-        "simultaneous": "rank oversampling iterations",
-        "exact": "rank",
-    }
-    for option, value in (("rank", rank), ("oversampling", oversampling), ("iterations", iterations)):
-        if value is not None and option not in taken.get(text, "").split() and text in (*taken, "none"):
+    asked = {"rank": rank, "oversampling": oversampling, "iterations": iterations}
+    given: dict[str, Any] = {option: value for option, value in asked.items() if value is not None}
+    taken = [] if text == "none" else _fields("spectrum", text, also=["none"])
+    for option in given:
+        if option not in taken:
             raise InputError(f"--spectrum {text} has no --{option}; leave it out")
-    match text:
-        case "chebyshev":
-            if rank is None and oversampling is None:
-                return Advised()
-            return Chebyshev(size, oversampling=oversampling)
-        case "lanczos":
-            return Lanczos(size)
-        case "simultaneous":
-            return Simultaneous(size, oversampling, *(() if iterations is None else (iterations,)))
-        case "exact":
-            return Exact(rank)
-        case "none":
-            return None
-    raise InputError(f"spectrum must be chebyshev, lanczos, simultaneous, exact or none, got '{text}'")
+    if text == "none":
+        return None
+    if text == "chebyshev" and not given:
+        return Advised()
+    method: Method = registry.parse("spectrum", text, **given)
+    return method
 
 
 def solver_from(text: str, *, complement: bool, tolerance: float | None, steps: int | None) -> Solver | Euclidean:
     """The solver that --solver names; options that it does not have are refused."""
-    makers: dict[str, tuple[Callable[..., Solver | Euclidean], str | None, str | None]] = {
-        # maker, its name for --tolerance, its name for --steps
-        "spectral": (lambda: Spectral(complement), None, None),
-        "hybrid": (Hybrid, "tolerance", "iterations"),
-        "cg": (ConjugateGradient, "tolerance", "iterations"),
-        "walk": (RandomWalk, None, "steps"),
-        "chebyshev": (ChebyshevFilter, "tolerance", "max_degree"),
-        "precomputed": (Precomputed, None, None),
-        "euclidean": (Euclidean, None, None),
-    }
-    if text not in makers:
-        raise InputError(f"solver must be one of {', '.join(makers)}, got '{text}'")
-    make, *names = makers[text]
-    chosen = {}
-    for option, name, value in zip(("tolerance", "steps"), names, (tolerance, steps), strict=True):
+    taken = _fields("solver", text)
+    chosen: dict[str, Any] = {} if complement or "complement" not in taken else {"complement": False}
+    for option, value, meant in (("tolerance", tolerance, ["tolerance"]), ("steps", steps, _STEPS)):
         if value is None:
             continue
+        name = next((name for name in meant if name in taken), None)
         if name is None:
             raise InputError(f"solver '{text}' has no --{option}")
         chosen[name] = value
-    return make(**chosen)
+    solver: Solver | Euclidean = registry.parse("solver", text, **chosen)
+    return solver
+
+
+def _fields(kind: str, text: str, *, also: Sequence[str] = ()) -> list[str]:
+    """What the part of this name can be told."""
+    part = registry.find(kind, text.partition(":")[0], also=also)
+    return [field.name for field in registry.parameters(part)]
 
 
 def blend_from(text: str | None, scale: str, everywhere: bool) -> Blending | float | None:
-    """The blend that --blend asks for: None for the index's own, `Anchor`, a weight with its scale, 0 for nothing."""
+    """The blend that --blend asks for: None for the index's own, a value, a weight with its scale, 0 for nothing."""
+    found = blending.parse(text)
+    if (text is None or not isinstance(found, Blend | None)) and (everywhere or scale != "peak"):
+        raise InputError("--blend-everywhere and --blend-scale need --blend W")
     if text is None:
         return None
-    found = blending.parse(text)
     if isinstance(found, Blend):
         return Blend(found.weight, scale, everywhere)
     return 0.0 if found is None else found
@@ -272,8 +261,6 @@ def search_options(
     groups = labels_from(query_groups)
     if groups is not None and groups.dtype.kind not in "iu":
         raise InputError(f"{query_groups} must hold whole numbers: the query of each row")
-    if (blend is None or blend.startswith("anchor")) and (blend_everywhere or blend_scale != "peak"):
-        raise InputError("--blend-everywhere and --blend-scale need --blend W")
     # Nothing said, or the basis with a tolerance: the index chooses.
     automatic = complement and steps is None and (solver is None or (solver == "spectral" and tolerance is not None))
     named = "spectral" if solver is None else solver

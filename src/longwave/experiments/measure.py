@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from longwave.baselines.baselines import Manifold, Ranker
+from longwave.baselines import Manifold, Ranker
 from longwave.datasets import Benchmark
 from longwave.errors import ConvergenceWarning
 from longwave.evaluation import mean_over_queries

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from longwave.baselines.baselines import RegionMatch
+from longwave.baselines import RegionMatch
 from longwave.datasets import Benchmark, read_author_descriptors, read_mat_truth
 from longwave.datasets.shared import data_folder
 from longwave.errors import FileError

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from longwave.baselines.baselines import Manifold, RegionMatch, TruncatedDiffusion
+from longwave.baselines import Manifold, RegionMatch, TruncatedDiffusion
 from longwave.datasets import Benchmark, fashion_mnist, held_out
 from longwave.errors import FileError
 from longwave.evaluation import label_judgements

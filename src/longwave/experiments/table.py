@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from longwave.baselines.baselines import DatabaseAugmentation, QueryExpansion, RegionMatch
+from longwave.baselines import DatabaseAugmentation, QueryExpansion, RegionMatch
 from longwave.datasets import shared
 from longwave.evaluation import bulls_eye, mean_over_queries
 from longwave.experiments.distractors import FSRW

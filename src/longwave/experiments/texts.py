@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from longwave.baselines.baselines import QueryExpansion, Ranker
+from longwave.baselines import QueryExpansion, Ranker
 from longwave.datasets import shared
 from longwave.evaluation import Judgement, mean_over_queries, precision_at
 from longwave.experiments.experiment import Check, Data, Experiment, Session, Table

@@ -16,8 +16,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from longwave.checks import number_text
+from longwave import registry
 from longwave.errors import InputError
+from longwave.registry import register
 from longwave.types import Array
 
 #: Weights of pairs from their products and the scales of both sides; arrays that broadcast.
@@ -127,17 +128,13 @@ def weights(kernel: Kernel, products: Array, one: Any, other: Any) -> Array:
 
 
 def text_of(kernel: Kernel) -> str:
-    """A kernel as text, read again by `parse`; that of a user's own function only names it.
+    """A kernel as text, read again by `parse`; ``own:NAME`` for a function that is not registered.
 
     >>> text_of(Local())
     'local:7,5,4,3'
     """
-    if isinstance(kernel, Power):
-        return f"power:{number_text(kernel.gamma)}"
-    if isinstance(kernel, Local):
-        numbers = kernel.neighbor, kernel.steepness, kernel.exponent, kernel.query_steepness
-        return f"local:{','.join(number_text(number) for number in numbers)}"
-    return f"own:{getattr(kernel, '__name__', type(kernel).__name__)}"
+    text = registry.text_of("kernel", kernel)
+    return f"own:{getattr(kernel, '__name__', type(kernel).__name__)}" if text is None else text
 
 
 def parse(text: str) -> Kernel:
@@ -146,17 +143,8 @@ def parse(text: str) -> Kernel:
     >>> parse("power:3")
     Power(gamma=3.0)
     """
-    name, _, rest = text.partition(":")
-    forms = "power:GAMMA or local:NEIGHBOR,STEEPNESS,EXPONENT,QUERY_STEEPNESS"
-    kinds: dict[str, Callable[..., Kernel]] = {"power": Power, "local": Local}
-    if name not in kinds:
-        raise InputError(f"unknown kernel '{text}'; use {forms}")
-    try:
-        return kinds[name](*(float(part) for part in rest.split(",") if rest))
-    except (TypeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"kernel '{text}' must look like {forms}, with numbers") from None
+    found: Kernel = registry.parse("kernel", text)
+    return found
 
 
 def _check_positive(name: str, value: object) -> None:
@@ -166,3 +154,6 @@ def _check_positive(name: str, value: object) -> None:
 
 #: Where the graph of the usual one has more long waves than a basis can hold (`spectrum.Advised.serves`).
 GENTLE = Local(steepness=2.0, exponent=2.0, query_steepness=2.0)
+
+register("kernel", "power", Power)
+register("kernel", "local", Local)

@@ -12,9 +12,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from longwave import registry
 from longwave.checks import number_text
 from longwave.errors import FilterError, InputError
-from longwave.filters import response
+from longwave.filters import at_zero
+from longwave.registry import register
 from longwave.rows.vectors import check_scores
 from longwave.types import Array, Filter
 
@@ -93,10 +95,10 @@ class Blend:
         if self.scale == "printed":
             return np.ones(len(scores), dtype=np.float32)
         if self.scale == "impulse":
-            at_zero = float(response(filter, np.zeros(1))[0])
-            if at_zero <= 0:
-                raise FilterError(f"blend scale 'impulse' needs h(0) > 0, {filter!r} has {at_zero}; use scale 'peak'")
-            return np.full(len(scores), at_zero, dtype=np.float32)
+            impulse = at_zero(filter)
+            if impulse <= 0:
+                raise FilterError(f"blend scale 'impulse' needs h(0) > 0, {filter!r} has {impulse}; use scale 'peak'")
+            return np.full(len(scores), impulse, dtype=np.float32)
         x, s = scores.max(axis=1), compared.similarities.max(axis=1)
         # Where nothing was reached (x = 0) any scale ranks by similarity alone; where nothing is similar, none matters.
         out: NDArray[np.float32] = np.ones(len(x), dtype=np.float32)
@@ -162,16 +164,14 @@ def parse(blend: float | str | Blending | None) -> Blending | None:
     (Anchor(weight=0.5, steepness=3.0, root=4.0), Blend(weight=0.5, scale='peak', everywhere=False))
     """
     if isinstance(blend, str):
-        name, _, rest = blend.partition(":")
-        if name in ("none", "0"):
+        if blend.partition(":")[0] in ("none", "0"):
             return None
         try:
-            numbers = [float(part) for part in rest.split(",")] if rest else []
-            return Anchor(*numbers) if name == "anchor" else Blend(float(blend))
-        except (TypeError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"blend must be 'anchor', 'none', or a weight such as 0.5 (FSRw), got '{blend}'") from None
+            weight = float(blend)
+        except ValueError:
+            found: Blending = registry.parse("blend", blend, also=["none", "a weight such as 0.5 (FSRw)"])
+            return found
+        return Blend(weight)
     if blend is None or callable(blend):
         return blend
     return None if blend == 0 else Blend(weight=blend)
@@ -181,12 +181,17 @@ def text_of(blend: Blending | None) -> str:
     """A blend as text, read again by `parse`. Only what `Index.build` keeps as a default needs one."""
     if blend is None:
         return "none"
-    if isinstance(blend, Anchor):
-        known = Anchor()
-        numbers = ",".join(number_text(value) for value in (blend.weight, blend.steepness, blend.root))
-        return "anchor" if blend == known else f"anchor:{numbers}"
+    if blend == Anchor():
+        return "anchor"
     if isinstance(blend, Blend) and blend == Blend(blend.weight):
         return number_text(blend.weight)
-    raise InputError(
-        f"an index keeps Anchor(...) or a weight of FSRw as its own blend, not {blend!r}; give that to search"
-    )
+    text = registry.text_of("blend", blend)
+    if text is None:
+        raise InputError(
+            f"an index keeps Anchor(...), a weight of FSRw or a blend with a name as its own, not {blend!r}; "
+            "give that to search, or register it"
+        )
+    return text
+
+
+register("blend", "anchor", Anchor)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from longwave.registry import register
 from longwave.stores.store import ScannedStore
 from longwave.types import Array, Sparse
 
@@ -16,6 +17,9 @@ class Euclidean:
 
     Given as a solver, it ranks without the graph; the baseline of every comparison. Time O(n d) per query.
     """
+
+
+register("solver", "euclidean", Euclidean)
 
 
 def euclidean_scores(

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from longwave.errors import FilterError
-from longwave.filters import response, warn_if_not_low_pass
+from longwave.filters import at_zero, response, warn_if_not_low_pass
 from longwave.graph.weights import Kernel
 from longwave.search.observation import observe
 from longwave.solvers.spectral import direct_gains
@@ -60,6 +60,6 @@ def embed(spectrum: Spectrum, coordinates: Sparse, filter: Filter) -> Array:
 def kernel(spectrum: Spectrum, first: Sparse, second: Sparse, filter: Filter) -> Array:
     """κ̂(z₁, z₂) = ψ(z₁)ᵀ Φᵀ Φ ψ(z₂), eq. (12). first: (m₁, n), second: (m₂, n) -> (m₁, m₂)."""
     basis_part = embed(spectrum, first, filter) @ embed(spectrum, second, filter).T
-    at_zero = float(response(filter, np.zeros(1))[0])
-    direct = direct_gains(spectrum.kinds, at_zero, complement=False)  # isolated and copied vertices
+    floor = at_zero(filter)
+    direct = direct_gains(spectrum.kinds, floor, complement=False)  # isolated and copied vertices
     return np.asarray(basis_part + (first.multiply(direct[None, :]) @ second.T).toarray())

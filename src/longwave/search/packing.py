@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from longwave import filters
 from longwave.errors import CorruptIndexError, InputError
 from longwave.filters import LowPass, fingerprint
 from longwave.graph import weights as kernels
 from longwave.graph.mutual import Graph
 from longwave.graph.weights import Kernel
 from longwave.items.items import Items
+from longwave.search import blending
 from longwave.search.snapshot import Added, Snapshot
 from longwave.solvers.system import StoredRows
 from longwave.spectrum.basis import Part
@@ -171,6 +173,8 @@ def restore(path: str | Path, known: Mapping[str, Any], arrays: Mapping[str, Arr
         if kernel is None and settings.kernel.startswith("own:"):
             raise InputError(f"{path} was built with a kernel of your own; give it: Index.load(path, kernel=...)")
         own = kernels.parse(settings.kernel) if kernel is None else kernel
+        filters.parse(settings.search.filter)  # a plug-in that is missing is told of now
+        blending.parse(settings.search.blend)
         return unpack(settings, known.get("about", {}), arrays, own)
     except (MemoryError, InputError):
         raise

@@ -1,5 +1,6 @@
 """Ways to evaluate x = h(𝒲) y, with one signature: solver(system, observation, filter) -> Solution."""
 
+from longwave.registry import register
 from longwave.solvers.chebyshev_filter import ChebyshevFilter
 from longwave.solvers.conjugate_gradient import ConjugateGradient, Hybrid
 from longwave.solvers.precomputed import Precomputed
@@ -17,3 +18,10 @@ __all__ = [
     "Spectral",
     "System",
 ]
+
+register("solver", "spectral", Spectral)
+register("solver", "hybrid", Hybrid)
+register("solver", "cg", ConjugateGradient)
+register("solver", "walk", RandomWalk)
+register("solver", "chebyshev", ChebyshevFilter)
+register("solver", "precomputed", Precomputed)

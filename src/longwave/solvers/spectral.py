@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from longwave.filters import response, warn_if_not_low_pass
+from longwave.filters import at_zero, response, warn_if_not_low_pass
 from longwave.solvers.system import System
 from longwave.spectrum.spectrum import COPIED, IN_BASIS, ISOLATED, Spectrum
 from longwave.types import Array, Filter, Solution, Sparse
@@ -54,9 +54,9 @@ class Spectral:
     def _spread(self, system: System, observation: Sparse, filter: Filter) -> tuple[Array, Sparse]:
         """h(Λ)Uᵀy, and what y passes on to targets without the basis. CSR (q, n) -> (q, r), CSR (q, targets)"""
         spectrum = system.require_spectrum("Spectral")
-        gains, at_zero = self.gains(spectrum, filter)
+        gains, floor = self.gains(spectrum, filter)
         waves = spectrum.eigenvectors.project(observation) * gains  # (q, n) @ (n, r) -> (q, r)
-        direct = direct_gains(spectrum.kinds[observation.indices], at_zero, complement=self.complement)
+        direct = direct_gains(spectrum.kinds[observation.indices], floor, complement=self.complement)
         own = sp.csr_array((observation.data * direct, observation.indices, observation.indptr), observation.shape)
         return waves, system.passed(own)
 
@@ -64,16 +64,16 @@ class Spectral:
         """What every wave is multiplied with, and h(0). Warns of a filter that a cut basis does not serve. (r,)"""
         if spectrum.next_eigenvalue is not None:
             warn_if_not_low_pass(filter)
-        at_zero = float(response(filter, np.zeros(1))[0])
-        gains = response(filter, spectrum.eigenvalues) - (at_zero if self.complement else 0.0)
-        return gains.astype(np.float32), at_zero
+        floor = at_zero(filter)
+        gains = response(filter, spectrum.eigenvalues) - (floor if self.complement else 0.0)
+        return gains.astype(np.float32), floor
 
 
-def direct_gains(kinds: Array, at_zero: float, *, complement: bool) -> Array:
+def direct_gains(kinds: Array, floor: float, *, complement: bool) -> Array:
     """What multiplies y_i itself, by the kind of vertex i. (n,) -> (n,)
 
-    In the basis: h(0) with the complement, else 0. Isolated: h(0), its exact value. Copied: 1 (§8.1).
+    floor: h(0). In the basis: h(0) with the complement, else 0. Isolated: h(0), its exact value. Copied: 1 (§8.1).
     """
     by_kind = np.zeros(3, dtype=np.float32)
-    by_kind[[IN_BASIS, ISOLATED, COPIED]] = at_zero if complement else 0.0, at_zero, 1.0
+    by_kind[[IN_BASIS, ISOLATED, COPIED]] = floor if complement else 0.0, floor, 1.0
     return by_kind[kinds]

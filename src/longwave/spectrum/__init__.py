@@ -10,6 +10,7 @@ FSR.sparse              either, then ``sparsify``
 ======================  ==========================================
 """
 
+from longwave.registry import register
 from longwave.spectrum.advised import Advised
 from longwave.spectrum.chebyshev import Chebyshev
 from longwave.spectrum.exact import Exact
@@ -20,3 +21,11 @@ from longwave.spectrum.sparsify import sparsify
 from longwave.spectrum.spectrum import Spectrum
 
 __all__ = ["Advised", "Chebyshev", "Exact", "Lanczos", "Method", "Simultaneous", "Spectrum", "sparsify"]
+
+for _name, _method in (
+    ("chebyshev", Chebyshev),
+    ("lanczos", Lanczos),
+    ("simultaneous", Simultaneous),
+    ("exact", Exact),
+):
+    register("spectrum", _name, _method)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longwave.filters import LowPass, response
+from longwave.filters import LowPass, at_zero, response
 from longwave.graph.mutual import Graph
 from longwave.spectrum.chebyshev import Chebyshev
 from longwave.spectrum.components import submatrix
@@ -76,6 +76,6 @@ def _shared_density(graph: Graph, seed: int) -> tuple[Density, int]:
 
 def error_left(density: Density, rank: int, filter: Filter) -> float:
     """Expected relative 2-norm error of h(𝒲)y for a random y, with the complement term, at a rank."""
-    at_zero = float(response(filter, np.zeros(1))[0])
-    left = density.total(lambda values: (response(filter, values) - at_zero) ** 2, after=rank)
+    floor = at_zero(filter)
+    left = density.total(lambda values: (response(filter, values) - floor) ** 2, after=rank)
     return float(np.sqrt(left / density.total(lambda values: response(filter, values) ** 2)))
