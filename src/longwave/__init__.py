@@ -18,7 +18,7 @@ __all__ = [
     "Index", "Hits", "Spectrum",
     "Chebyshev", "Lanczos", "Simultaneous", "Exact",
     "LowPass", "Heat", "Ideal", "Walk", "Polynomial",
-    "Spectral", "ConjugateGradient", "Hybrid", "RandomWalk", "ChebyshevFilter", "Precomputed", "Euclidean",
+    "BestFirst", "Spectral", "ConjugateGradient", "Hybrid", "RandomWalk", "ChebyshevFilter", "Precomputed", "Euclidean",
     "Power", "Local", "Anchor", "Blend", "PAPER",
     "LongwaveError", "LongwaveWarning", "datasets",
 ]  # fmt: skip
@@ -32,7 +32,15 @@ if TYPE_CHECKING:
     from longwave.index import PAPER, Index
     from longwave.search.blending import Anchor, Blend
     from longwave.search.euclidean import Euclidean
-    from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Precomputed, RandomWalk, Spectral
+    from longwave.solvers import (
+        BestFirst,
+        ChebyshevFilter,
+        ConjugateGradient,
+        Hybrid,
+        Precomputed,
+        RandomWalk,
+        Spectral,
+    )
     from longwave.spectrum import Chebyshev, Exact, Lanczos, Simultaneous
     from longwave.spectrum.spectrum import Spectrum
     from longwave.types import Hits

@@ -28,10 +28,10 @@ class Structure:
 class Plan:
     """Which way a search goes, and what it may look through.
 
-    route: "sublinear" scores candidates that the two searches find, for up to 16 queries at a time and 1,000 hits, and
-    is "basis" for more; "basis" scores every item by one product; "exact" iterates on the graph until the answer is
-    within `tolerance`. vectors: the approximate search over the vectors; coordinates: those over each part of Ū; None
-    for a scan. `hits.route` tells which way an answer came.
+    route: "sublinear" scores candidates alone, for up to 16 queries at a time and 1,000 hits, and every item for more;
+    "basis" scores every item by one product; "exact" iterates on the graph until the answer is within `tolerance`.
+    vectors: the approximate search over the vectors, None for a scan. coordinates: those over each part of Ū; None
+    where candidates are found by a walk on the graph (`BestFirst`). `hits.route` tells which way an answer came.
     """
 
     route: str = "basis"
@@ -56,9 +56,10 @@ class Plan:
             return f"exact: iteration on the graph to a relative error of {self.tolerance:g}"
         if self.route == "basis":
             return "basis: every item is scored by one product"
+        found = "a walk on the graph finds" if self.coordinates is None else "a search over the basis finds"
         return (
-            f"sublinear: only candidates are scored, for up to {FEW_QUERIES} queries at a time and {FEW_HITS:,} hits; "
-            "for more, every item"
+            f"sublinear: {found} candidates, and only these are scored, for up to {FEW_QUERIES} queries at a time and "
+            f"{FEW_HITS:,} hits; for more, every item is"
         )
 
 

@@ -21,10 +21,13 @@ from longwave.graph.lists import check_lists
 from longwave.items import copies
 from longwave.items.items import Items
 from longwave.items.pooling import pooling_matrix
-from longwave.plan import wants_approximate
+from longwave.plan import Plan, wants_approximate
 from longwave.progress import shown
 from longwave.rows.vectors import check_vectors, unit_vectors
+from longwave.search.defaults import own_solver
 from longwave.search.snapshot import Snapshot
+from longwave.solvers import BestFirst
+from longwave.spectrum import Advised
 from longwave.spectrum.basis import Basis
 from longwave.storage.settings import Settings
 from longwave.stores.memory import Memory
@@ -83,13 +86,21 @@ def build(
             similarity=made.kernel,
             pooling=prepared.pooling,
         )
-        snapshot = speed.with_pooled(snapshot)
-        measured = fidelity(snapshot.system, options.filter, seed=options.seed)
-        snapshot = replace(snapshot, settings=replace(settings, fidelity=measured))
-        if fast is None:
-            largest = max((part.values.size for part in snapshot.coordinates.basis.parts), default=0)
-            fast = wants_approximate(prepared.unit.size, largest)
-        return speed.accelerate(snapshot) if fast else snapshot
+        snapshot = _with_plan(speed.with_pooled(snapshot), options, fast)
+        measured = fidelity(snapshot.system, options.filter, own_solver(snapshot), seed=options.seed)
+        return replace(snapshot, settings=replace(snapshot.settings, fidelity=measured))
+
+
+def _with_plan(snapshot: Snapshot, options: Options, fast: bool | None) -> Snapshot:
+    """The way its searches will go. A basis that the graph chose is walked around; one that was asked for is not."""
+    walked = isinstance(options.spectrum, Advised) and snapshot.pooling is None and fast is not False
+    walked = walked and BestFirst().serves(snapshot.system)
+    if fast is None:
+        largest = max((part.values.size for part in snapshot.coordinates.basis.parts), default=0)
+        fast = wants_approximate(len(snapshot.vertices) * snapshot.vertices.dimension, largest)
+    if fast:
+        return speed.accelerate(snapshot, second=speed.WALK if walked else speed.SEARCH)
+    return replace(snapshot, settings=replace(snapshot.settings, plan=Plan("sublinear"))) if walked else snapshot
 
 
 @dataclass(frozen=True, eq=False)

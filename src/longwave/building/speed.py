@@ -30,6 +30,10 @@ from longwave.stores.memory import Memory
 from longwave.types import Filter, Progress
 
 _S = TypeVar("_S", bound=Snapshot)
+#: The second search that needs no structure but the graph (`BestFirst`).
+WALK = "walk"
+#: The search over the rows of Ū where nothing is said: clusters, rows as float16.
+SEARCH = "IVF,SQfp16"
 # Rows of a part of Ū that are scanned rather than searched: 40 MB at rank 1,000.
 _SCANNED = 10_000
 # Vectors that the recall of a search is measured with.
@@ -40,7 +44,7 @@ def accelerate(
     snapshot: _S,
     *,
     first: str | None = "IVF,SQfp16",
-    second: str | None = "IVF,SQfp16",
+    second: str | None = SEARCH,
     recall: float | None = None,
     overlap: float | None = None,
     filter: Filter | None = None,
@@ -57,6 +61,8 @@ def accelerate(
     one = two = None
     if first is not None:
         one = faiss.build(vertices, first, queries=vertices[sample], k=min(10, len(vertices)), target=recall)
+    if second == WALK and snapshot.pooling is not None:
+        raise InputError("items of several vectors are not walked to; give second='IVF,SQfp16', or leave it out")
     parts = snapshot.coordinates.basis.parts if snapshot.spectrum is not None else ()
     if second is not None and not parts:
         warnings.warn(
@@ -64,10 +70,10 @@ def accelerate(
             DataWarning,
             stacklevel=3,
         )
-    elif second is not None:
+    elif second is not None and second != WALK:
         two = tuple(_part_search(snapshot, number, second, overlap, filter) for number in range(len(parts)))
     plan = Plan(
-        "basis" if two is None else "sublinear",
+        "basis" if two is None and (second != WALK or not parts) else "sublinear",
         vectors=None if one is None else one.facts,
         coordinates=None if two is None else tuple(None if own is None else own.facts for own in two),
     )

@@ -9,7 +9,7 @@ from longwave.filters import LowPass
 from longwave.plan import Plan
 from longwave.search.euclidean import Euclidean
 from longwave.search.snapshot import Snapshot
-from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Precomputed, Solver, Spectral
+from longwave.solvers import BestFirst, ChebyshevFilter, ConjugateGradient, Hybrid, Precomputed, Solver, Spectral
 from longwave.types import Filter
 
 
@@ -34,6 +34,12 @@ def solver_within(tolerance: float, filter: Filter, has_basis: bool) -> Solver:
     return Hybrid(tolerance) if has_basis else ConjugateGradient(tolerance)
 
 
+def own_solver(snapshot: Snapshot) -> Solver:
+    """The solver of the index's own plan, where that has no tolerance."""
+    walks = snapshot.settings.plan.route == "sublinear" and snapshot.searches is None
+    return BestFirst() if walks else Spectral()
+
+
 def way(
     snapshot: Snapshot,
     plan: Plan | str | None,
@@ -55,7 +61,9 @@ def way(
     if solver is not None:
         return chosen, solver
     if chosen.route == "sublinear" and snapshot.searches is None:
-        raise InputError("this index has no approximate searches; make them with index = index.accelerate()")
+        if snapshot.pooling is not None or snapshot.spectrum is None:
+            raise InputError("this index has no approximate searches; make them with index = index.accelerate()")
+        return chosen, BestFirst()
     if chosen.tolerance is not None:
         return chosen, solver_within(chosen.tolerance, filter, snapshot.spectrum is not None)
     return chosen, Spectral()

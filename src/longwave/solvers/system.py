@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
@@ -36,6 +36,7 @@ class System:
     (n,) what the score of every vertex is multiplied with, where there is no pooling; None for 1. added: CSR (a, n),
     targets outside of the graph as combinations of vertices, behind those of the graph. stored: rows of h(𝒲)Σᵀ for one
     h, where they were computed. second: a store over the rows of Ū, by number of the target, where there is one.
+    kept: what solvers have computed of this system once and for all.
     """
 
     normalized: Sparse
@@ -46,6 +47,7 @@ class System:
     added: Sparse | None = None
     stored: StoredRows | None = None
     second: Store | None = None
+    kept: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def require_spectrum(self, what: str) -> Spectrum:
         """The spectrum, or an error that says how to get one."""

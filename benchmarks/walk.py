@@ -1,0 +1,320 @@
+"""The second search by a walk on the graph, against the whole basis, today's plan and HNSW: one query, one thread.
+
+    python -m benchmarks.walk [fashion | online [FOLDER]]       indexes are built once and kept in FOLDER
+
+fashion: 60,000 pictures of Fashion-MNIST, `Index.build` as it is, 200 test pictures as queries. online: the 100,000 ×
+512 vectors and the 200 queries of `benchmarks.online`, the paper's setting with rank 1,000. Overlap of the first 100
+with the solution of 𝓛_α x = y by conjugate gradients to 1e-5. All methods answer in turn, several times
+over, so that a busy machine is busy for all: `milliseconds` and `p99` are over all answers, `quiet` is the median over
+the queries of the fastest answer to each. BLAS, faiss and numba have one thread.
+"""
+
+import contextlib
+import os
+import sys
+import time
+import warnings
+from collections import defaultdict
+from pathlib import Path
+
+import faiss
+import numpy as np
+from longwave.candidates import candidate_scores
+from longwave.observation import Queries
+from longwave.vectors import normalize
+from longwave.walking import Ground, Walking, walk
+from threadpoolctl import threadpool_limits
+
+from benchmarks import measure
+from benchmarks.regional import enlarged
+from longwave import PAPER, Chebyshev, ConjugateGradient, Index, LowPass, Spectral, online
+from longwave.datasets import fashion_mnist
+
+HITS, PASSES, FILTER, SPECTRAL = 100, 4, LowPass(0.99), Spectral()
+# Queries whose hits are judged by their class.
+JUDGED = 500
+WALKS = {
+    **{f"walk, spectral scores, margin {m}": Walking(margin=m, local=False) for m in (1.0, 0.8)},
+    **{f"walk and solve, margin {m}": Walking(margin=m) for m in (1.0, 0.9, 0.8, 0.7, 0.6)},
+    **{f"walk and solve, {n} expanded": Walking(margin=1e6, least=n / HITS) for n in (150, 300, 600)},
+}
+
+
+def collection(n=100_000, seed=0, queries=200):
+    """The vectors and queries of `benchmarks.online`."""
+    rng = np.random.default_rng(seed)
+    vectors = normalize(enlarged()[rng.permutation(570_000)[:n]])
+    chosen = vectors[rng.choice(n, queries, replace=False)]
+    noise = rng.standard_normal(chosen.shape, dtype=np.float32) * (0.1 / np.sqrt(chosen.shape[1]))
+    return vectors, normalize(chosen + noise)
+
+
+def kept(folder, name, make):
+    """An index, built once."""
+    if not (folder / name).exists():
+        make().save(folder / name)
+    return Index.load(folder / name)
+
+
+def overlap(found, truth):
+    return [len(np.intersect1d(a, b)) / len(b) for a, b in zip(found, truth, strict=True)]
+
+
+def interleaved(methods, count):
+    """Seconds of every method for every query, (passes, queries) each, and its answers.
+
+    In every turn each method has another query, so that none finds in the cache what the one before has read.
+    """
+    times, answers = {name: np.empty((PASSES, count)) for name in methods}, {name: [None] * count for name in methods}
+    for function in methods.values():
+        function(0)
+    for turn in range(PASSES):
+        for step in range(count):
+            for number, (name, function) in enumerate(methods.items()):
+                query = (step + 37 * number) % count
+                start = time.perf_counter()
+                answers[name][query] = function(query)
+                times[name][turn, query] = time.perf_counter() - start
+    return times, answers
+
+
+def figures(seconds):
+    return {
+        "milliseconds": 1000 * float(np.median(seconds)),
+        "p99": 1000 * float(np.quantile(seconds, 0.99)),
+        "quiet": 1000 * float(np.median(seconds.min(axis=0))),
+    }
+
+
+@contextlib.contextmanager
+def walking(ground, how):
+    """`Index.search` with the walk in the place of its second search."""
+
+    def candidates(_, vertices, y, k, filter, solver, more):
+        found = walk(ground, vertices, y, filter, solver, count=k if more is None else 2 * k, more=more, walking=how)
+        return found.targets, found.scores
+
+    before = online._candidates
+    online._candidates = candidates
+    try:
+        yield
+    finally:
+        online._candidates = before
+
+
+def hnsw_search(vectors, queries, k):
+    """faiss HNSW, M = 32, at the effort that finds .98 of the true k."""
+    flat = faiss.IndexFlatIP(vectors.shape[1])
+    flat.add(vectors)
+    truth = flat.search(queries, k)[1]
+    index = faiss.IndexHNSWFlat(vectors.shape[1], 32, faiss.METRIC_INNER_PRODUCT)
+    index.hnsw.efConstruction = 100
+    index.add(vectors)
+    for effort in (k, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024):
+        parameters = faiss.SearchParametersHNSW(efSearch=max(k, effort))
+        found = index.search(queries, k, params=parameters)[1]
+        recall = float(np.mean(overlap(found, truth)))
+        if recall >= 0.98:
+            break
+    return (lambda q: index.search(q[None, :], k, params=parameters)), {"efSearch": max(k, effort), "recall": recall}
+
+
+def where_time_goes(index, queries, k, search):
+    """Microseconds of the steps of one query, medians; a step within another counts for both."""
+    spent = defaultdict(list)
+    steps = {
+        (Queries, "make"): "queries checked",
+        (online, "_look"): "first search",
+        (online, "observe"): "y",
+        (online, "_candidates"): "second search",
+        (online, "candidate_similarities"): "products with candidates",
+        (online, "_seen"): "identical, seventh, signed",
+        (online, "_nearest_targets"): "nearest targets",
+        (online, "confidence"): "confidence",
+        (online, "_hits"): "hits",
+    }
+    before = {place: getattr(*place) for place in steps}
+
+    def timed(function, name):
+        def call(*arguments, **options):
+            start = time.perf_counter()
+            result = function(*arguments, **options)
+            spent[name].append(time.perf_counter() - start)
+            return result
+
+        return call
+
+    try:
+        for (owner, name), step in steps.items():
+            setattr(owner, name, timed(before[owner, name], step))
+        for query in queries:
+            start = time.perf_counter()
+            search(index, query, k)
+            spent["all"].append(time.perf_counter() - start)
+    finally:
+        for (owner, name), function in before.items():
+            setattr(owner, name, function)
+    return {name: 1e6 * float(np.median(seconds)) for name, seconds in spent.items()}
+
+
+def average_precision(right):
+    """AP of the first hits, of what is right among them. (q, k)"""
+    found = np.cumsum(right, axis=1)
+    precision = found / (1 + np.arange(right.shape[1]))
+    return float(np.mean((precision * right).sum(axis=1) / np.maximum(found[:, -1], 1)))
+
+
+def main(which="fashion", folder="/tmp/longwave-walk"):
+    warnings.simplefilter("ignore")
+    folder, labels, paper = Path(folder), None, None
+    folder.mkdir(exist_ok=True)
+    if which == "fashion":
+        data = fashion_mnist()
+        vectors, queries = normalize(data.vectors[:60_000]), normalize(data.vectors[60_000:61_000])
+        labels = data.labels.astype(np.int64)
+        index = kept(folder, which, lambda: Index.build(vectors, progress=False))
+        setting = {"progress": False, "spectrum": Chebyshev(1000), **PAPER}
+        paper = kept(folder, "fashion-paper", lambda: Index.build(vectors, **setting))
+        asked = queries[:200]
+    else:
+        vectors, asked = collection()
+        setting = {"progress": False, "spectrum": Chebyshev(1000), **PAPER}
+        index = kept(folder, which, lambda: Index.build(vectors, **setting))
+    add = measure.recorder(f"walk-{which}", n=len(vectors), queries=len(asked), hits=HITS, load_before=os.getloadavg())
+    system, ground = index.system, Ground(index.system)
+    y = index.observe(Queries.make(asked, dimension=index.dimension))
+    exact = ConjugateGradient(1e-5)(system, y, FILTER).scores
+    truth = np.argsort(-exact, axis=1, kind="stable")[:, :HITS]
+    faiss.omp_set_num_threads(1)
+    with threadpool_limits(1):
+        second_searches(add, index, ground, y, truth)
+        nearest, facts = hnsw_search(vectors, asked, 10)
+        end_to_end(add, index, paper, ground, asked, nearest, facts)
+        if labels is not None:
+            judge(add, index, ground, queries[:JUDGED], labels)
+    add("load after", load=os.getloadavg())
+
+
+def second_searches(add, index, ground, y, truth):
+    system = index.system
+
+    def own(query):
+        span = slice(y.indptr[query], y.indptr[query + 1])
+        return y.indices[span], y.data[span]
+
+    def plan(query):
+        return candidate_scores(system, index.second, *own(query), FILTER, SPECTRAL, count=2 * HITS)
+
+    def dense(query):
+        return np.arange(len(system.gains) if system.gains is not None else y.shape[1]), SPECTRAL(
+            system, y[[query]], FILTER
+        ).scores[0]
+
+    kinds = {"": ground}
+    for kind in ("float16", "int8"):
+        kinds[f", basis as {kind}"] = Ground(index.compress(basis=kind).system)
+    methods = {"today's plan": plan}
+    for name, how in WALKS.items():
+        for kind, place in kinds.items():
+            if not kind or name == "walk and solve, margin 0.9":
+                methods[name + kind] = lambda query, how=how, place=place: walk(
+                    place, *own(query), FILTER, SPECTRAL, count=HITS, walking=how
+                )
+    times, answers = interleaved(
+        {"dense spectral": dense}, y.shape[0]
+    )  # alone: it would empty the cache for the others
+    for part, more in zip((times, answers), interleaved(methods, y.shape[0]), strict=True):
+        part.update(more)
+    for name, found in answers.items():
+        pairs = [(one.targets, one.scores) if hasattr(one, "targets") else one for one in found]
+        hits = [targets[np.argsort(-scores, kind="stable")[:HITS]] for targets, scores in pairs]
+        shared = overlap(hits, truth)
+        counts = {
+            part: float(np.mean([getattr(one, part) for one in found]))
+            for part in ("seen", "expanded", "sweeps")
+            if hasattr(found[0], part)
+        }
+        add(
+            f"second search: {name}",
+            overlap_with_exact=float(np.mean(shared)),
+            worst=min(shared),
+            **figures(times[name]),
+            **counts,
+        )
+
+
+def end_to_end(add, index, paper, ground, asked, nearest, facts):
+    def searching(place, how, k):
+        def search(query):
+            if how is None:
+                return place.search(asked[query], k)
+            with walking(ground, how):
+                return place.search(asked[query], k)
+
+        return search
+
+    methods = {"faiss HNSW, 10 neighbours": lambda query: nearest(asked[query])}
+    for k in (20, HITS):
+        methods[f"search, {k} hits: today's plan"] = searching(index, None, k)
+        methods[f"search, {k} hits: walk and solve"] = searching(index, Walking(), k)
+        methods[f"search, {k} hits: walk and solve, margin 0.7"] = searching(index, Walking(margin=0.7), k)
+        if paper is not None:
+            methods[f"search, {k} hits: the paper's setting, today's plan"] = searching(paper, None, k)
+    methods["first search alone"] = lambda query: online.first_search(index.online, asked[[query]], 10)
+    times, _ = interleaved(methods, len(asked))
+    add("HNSW", **facts)
+    for name in methods:
+        row = figures(times[name])
+        against = figures(times["faiss HNSW, 10 neighbours"])
+        ratios = {f"{part}_times_hnsw": row[part] / against[part] for part in ("milliseconds", "quiet")}
+        add(name, **row, **ratios)
+    for k in (20, HITS):
+
+        def walked(place, query, count):
+            with walking(ground, Walking()):
+                return place.search(query, count)
+
+        def today(place, query, count):
+            return place.search(query, count)
+
+        add(f"microseconds of the steps, {k} hits, today's plan", **where_time_goes(index, asked, k, today))
+        add(f"microseconds of the steps, {k} hits, walk", **where_time_goes(index, asked, k, walked))
+
+
+def judge(add, index, ground, queries, labels):
+    """Precision of the first hits by class, and AP of the first 100, of the default search."""
+    asked, known = labels[60_000:][: len(queries)], labels[:60_000]
+    exact = np.vstack(
+        [
+            index.search(queries[i : i + 100], HITS, solver=ConjugateGradient(1e-5)).ids
+            for i in range(0, len(queries), 100)
+        ]
+    )
+
+    def each(how):
+        if how is None:
+            return np.vstack([index.search(q, HITS).ids for q in queries])
+        with walking(ground, how):
+            return np.vstack([index.search(q, HITS).ids for q in queries])
+
+    found = {
+        "exact solution": exact,
+        "dense spectral": np.vstack(
+            [index.search(queries[i : i + 100], HITS).ids for i in range(0, len(queries), 100)]
+        ),
+        "today's plan": each(None),
+        "walk, spectral scores": each(Walking(margin=1.0, local=False)),
+        **{f"walk and solve, margin {m}": each(Walking(margin=m)) for m in (1.0, 0.9, 0.7)},
+    }
+    for name, ids in found.items():
+        right = known[ids] == asked[:, None]
+        add(
+            f"default search, {len(queries)} queries: {name}",
+            overlap_with_exact=float(np.mean(overlap(ids, exact))),
+            precision={str(m): 100 * float(right[:, :m].mean()) for m in (1, 5, 20, 50, 100)},
+            average_precision_of_100=100 * average_precision(right),
+        )
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:3])

@@ -1,0 +1,513 @@
+"""The compiled loops of the walk on the graph (numba), imported late like `compiled`.
+
+One call is one query in one component, in the calling thread alone and without the interpreter lock. What is allocated
+grows with the vertices that the walk sees, never with n; the one array of length n, the stamps, is the caller's, who
+uses it again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from numba.extending import overload
+
+from longwave.rows.compiled import Array, _float_of, _serial, _sift_down
+
+# A stamp holds the number of the walk above, and the place of the vertex in that walk's list below.
+_PLACE_BITS = 32
+_PLACE = (1 << _PLACE_BITS) - 1
+# Float16 read as the upper bits of a float32 has an exponent that is too small by this factor.
+_HALF_BIAS = np.float32(2.0**112)
+# Sums may be taken in any order; what is not a number stays so.
+_FAST = {"reassoc", "contract", "nsz"}
+# Rows read side by side: memory answers several requests in the time of one.
+_ABREAST = 4
+# Vertices that the first round expands. Rounds double until the least number is reached, then add half.
+_FIRST = 16
+# Of Gauss–Seidel between rounds; the next round goes on from there.
+_SWEEPS = 1
+
+
+# numba's types say that what it compiles returns something to compile.
+_jit: Any = numba.njit
+
+
+def _number(code: Any) -> Any:
+    """A stored number as float32, but for the factor of `_bias`."""
+    raise NotImplementedError
+
+
+def _bias(values: Array) -> Any:
+    """What the numbers of `_number` are to be multiplied with."""
+    raise NotImplementedError
+
+
+@overload(_number, strict=False, inline="always")
+def _compiled_number(code: Any) -> Any:
+    if code == numba.types.uint16:  # the bits of a float16: sign, exponent and mantissa are moved to their places
+
+        def half(code: Any) -> Any:
+            bits = np.uint32(code)
+            sign = (bits & np.uint32(0x8000)) << np.uint32(16)
+            return _float_of(np.uint32(sign | ((bits & np.uint32(0x7FFF)) << np.uint32(13))))
+
+        return half
+    return lambda code: np.float32(code)
+
+
+@overload(_bias, strict=False, inline="always")
+def _compiled_bias(values: Any) -> Any:
+    if values.dtype == numba.types.uint16:
+        return lambda values: _HALF_BIAS
+    return lambda values: np.float32(1)
+
+
+@_jit(fastmath=_FAST)
+def _dot(row: Array, waves: Array) -> Any:
+    total = np.float32(0)
+    for c in range(waves.shape[0]):
+        total += _number(row[c]) * waves[c]
+    return total
+
+
+@_jit(fastmath=_FAST)
+def _dots(a: Array, b: Array, c: Array, d: Array, waves: Array) -> Any:
+    """Four rows at once: the memory of all four is on its way while the first is summed."""
+    s, t, u, v = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
+    for i in range(waves.shape[0]):
+        w = waves[i]
+        s += _number(a[i]) * w
+        t += _number(b[i]) * w
+        u += _number(c[i]) * w
+        v += _number(d[i]) * w
+    return s, t, u, v
+
+
+@_jit
+def _scale(scales: Array, row: int) -> Any:
+    """What a row is multiplied with: int8 codes have a scale each."""
+    return scales[row] if scales.shape[0] else np.float32(1)
+
+
+@_jit
+def _score_dense(rows: Any, waves: Array, seen: Array, x: Array, start: int, stop: int) -> None:
+    values, scales, row_of = rows
+    place = start
+    while place + _ABREAST <= stop:
+        a, b, c, d = row_of[seen[place]], row_of[seen[place + 1]], row_of[seen[place + 2]], row_of[seen[place + 3]]
+        s, t, u, v = _dots(values[a], values[b], values[c], values[d], waves)
+        x[place], x[place + 1] = s * _scale(scales, a), t * _scale(scales, b)
+        x[place + 2], x[place + 3] = u * _scale(scales, c), v * _scale(scales, d)
+        place += _ABREAST
+    while place < stop:
+        row = row_of[seen[place]]
+        x[place] = _dot(values[row], waves) * _scale(scales, row)
+        place += 1
+
+
+@_jit
+def _score_sparse(rows: Any, waves: Array, seen: Array, x: Array, start: int, stop: int) -> None:
+    ends, columns, entries = rows
+    for place in range(start, stop):
+        vertex, total = seen[place], np.float32(0)
+        for e in range(ends[vertex], ends[vertex + 1]):
+            total += entries[e] * waves[columns[e]]
+        x[place] = total
+
+
+@_jit
+def _waves_dense(rows: Any, vertices: Array, y: Array, gains: Array, waves: Array) -> None:
+    values, scales, row_of = rows
+    bias = _bias(values)
+    for j in range(y.shape[0]):
+        row = values[row_of[vertices[j]]]
+        weight = y[j] * _scale(scales, row_of[vertices[j]]) * bias
+        for c in range(waves.shape[0]):
+            waves[c] += _number(row[c]) * weight
+    for c in range(waves.shape[0]):
+        waves[c] *= gains[c] * bias
+
+
+@_jit
+def _waves_sparse(rows: Any, vertices: Array, y: Array, gains: Array, waves: Array) -> None:
+    ends, columns, entries = rows
+    for j in range(y.shape[0]):
+        for e in range(ends[vertices[j]], ends[vertices[j] + 1]):
+            waves[columns[e]] += entries[e] * y[j] * gains[columns[e]]
+
+
+def _score(rows: Any, waves: Array, seen: Array, x: Array, start: int, stop: int) -> None:
+    """x = U z for the vertices from start to stop. seen, x: by place"""
+    raise NotImplementedError
+
+
+def _add_waves(rows: Any, vertices: Array, y: Array, gains: Array, waves: Array) -> None:
+    """waves += h(Λ) Uᵀ y, eq. (4), times what `_number` leaves out; they come in as 0. y: (m,) of the first vertices"""
+    raise NotImplementedError
+
+
+# U has dense parts and sparse columns: rows are (values, scales, row of each vertex), or CSR (ends, columns, entries).
+@overload(_score, strict=False)
+def _compiled_score(rows: Any, waves: Any, seen: Any, x: Any, start: Any, stop: Any) -> Any:
+    if rows[0].ndim == 2:
+        return lambda rows, waves, seen, x, start, stop: _score_dense(rows, waves, seen, x, start, stop)
+    return lambda rows, waves, seen, x, start, stop: _score_sparse(rows, waves, seen, x, start, stop)
+
+
+@overload(_add_waves, strict=False)
+def _compiled_waves(rows: Any, vertices: Any, y: Any, gains: Any, waves: Any) -> Any:
+    if rows[0].ndim == 2:
+        return lambda rows, vertices, y, gains, waves: _waves_dense(rows, vertices, y, gains, waves)
+    return lambda rows, vertices, y, gains, waves: _waves_sparse(rows, vertices, y, gains, waves)
+
+
+@_jit
+def _clear_dense(rows: Any, vertices: Array, y: Array, waves: Array) -> None:
+    pass
+
+
+@_jit
+def _clear_sparse(rows: Any, vertices: Array, y: Array, waves: Array) -> None:
+    for j in range(y.shape[0]):
+        for e in range(rows[0][vertices[j]], rows[0][vertices[j] + 1]):
+            waves[rows[1][e]] = 0
+
+
+def _clear_waves(rows: Any, vertices: Array, y: Array, waves: Array) -> None:
+    """Leave the waves of the sparse columns as they were, 0; there may be many, of which few were touched."""
+    raise NotImplementedError
+
+
+@overload(_clear_waves, strict=False)
+def _compiled_clear(rows: Any, vertices: Any, y: Any, waves: Any) -> Any:
+    if rows[0].ndim == 2:
+        return lambda rows, vertices, y, waves: _clear_dense(rows, vertices, y, waves)
+    return lambda rows, vertices, y, waves: _clear_sparse(rows, vertices, y, waves)
+
+
+@_jit
+def _push(values: Array, places: Array, size: int, value: float, place: int) -> None:
+    """Put one more into a heap whose root is the best; at equal values, the one that was seen first."""
+    i = size
+    while i > 0:
+        parent = (i - 1) >> 1
+        if values[parent] > value or (values[parent] == value and places[parent] < place):
+            break
+        values[i], places[i] = values[parent], places[parent]
+        i = parent
+    values[i], places[i] = value, place
+
+
+@_jit
+def _sink(values: Array, places: Array, start: int, size: int) -> None:
+    """Restore the heap whose root is the best, where the one at `start` may be too high."""
+    value, place = values[start], places[start]
+    i = start
+    while True:
+        child = 2 * i + 1
+        if child >= size:
+            break
+        right = child + 1
+        if right < size and (
+            values[right] > values[child] or (values[right] == values[child] and places[right] < places[child])
+        ):
+            child = right
+        if value > values[child] or (value == values[child] and place < places[child]):
+            break
+        values[i], places[i] = values[child], places[child]
+        i = child
+    values[i], places[i] = value, place
+
+
+@_jit
+def _offer(values: Array, ids: Array, size: int, value: float, hit: int) -> int:
+    """Keep a hit if it is among the best. values, ids: a heap with the worst at the root -> how many it holds"""
+    if size < values.shape[0]:
+        i = size  # sift up: the heap of `_sift_down`, filled one by one
+        while i > 0:
+            parent = (i - 1) >> 1
+            if values[parent] < value or (values[parent] == value and ids[parent] > hit):
+                break
+            values[i], ids[i] = values[parent], ids[parent]
+            i = parent
+        values[i], ids[i] = value, hit
+        return size + 1
+    if value > values[0] or (value == values[0] and hit < ids[0]):
+        values[0], ids[0] = value, hit
+        _sift_down(values, ids, 0, size)
+    return size
+
+
+@_jit
+def _longer(array: Array, size: int) -> Array:
+    """The same with room for so many."""
+    out = np.empty(size, dtype=array.dtype)
+    out[: array.shape[0]] = array
+    return out
+
+
+@_jit
+def _sweep(
+    weights: Array,
+    own: Array,
+    order: Array,
+    first: int,
+    expanded: int,
+    edges: Array,
+    ends: Array,
+    sweeps: int,
+    tolerance: float,
+    x: Array,
+) -> int:
+    """Gauss–Seidel over the expanded vertices from the first on, the rim as it is. -> sweeps made
+
+    x_i = (1 − α) y_i + α Σ_j 𝒲_ij x_j, eq. (1) row by row. weights: α𝒲. own: (1 − α) y. What the basis leaves out is of
+    short waves, which every sweep makes smaller by the eigenvalues left out: few are enough.
+    """
+    for made in range(sweeps):
+        going = False
+        for i in range(first, expanded):
+            total, other = own[i], np.float32(0)
+            j, last = ends[i], ends[i + 1]
+            while j + 1 < last:  # two sums: neither waits for the other. Gathers in vector registers are slower here.
+                total += weights[j] * x[edges[j]]
+                other += weights[j + 1] * x[edges[j + 1]]
+                j += 2
+            if j < last:
+                total += weights[j] * x[edges[j]]
+            total += other
+            place = order[i]
+            if abs(total - x[place]) > tolerance * abs(total):
+                going = True
+            x[place] = total
+        if not going:
+            return made + 1
+    return sweeps
+
+
+@_jit
+def _correct_rim(
+    weights: Array,
+    order: Array,
+    expanded: int,
+    edges: Array,
+    ends: Array,
+    spectral: Array,
+    rim: Array,
+    seeing: int,
+    x: Array,
+) -> None:
+    """What the solve has added to its neighbours within is passed on to a vertex of the rim, as one row has it.
+
+    rim: 1 for a vertex there, 0 for one within; a product with it is quicker than a branch that nobody can foresee.
+    """
+    for place in range(seeing):
+        x[place] += rim[place] * (spectral[place] - x[place])
+    for i in range(expanded):
+        change = x[order[i]] - spectral[order[i]]
+        for j in range(ends[i], ends[i + 1]):
+            x[edges[j]] += rim[edges[j]] * weights[j] * change
+
+
+@_jit
+def _walk(
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    rows: Any,
+    seeds: Array,
+    y: Array,
+    at_zero: float,
+    waves: Array,
+    balance: Array,
+    allowed: Array,
+    count: int,
+    least: int,
+    most: int,
+    margin: float,
+    alpha: float,
+    sweeps: int,
+    tolerance: float,
+    stamps: Array,
+    stamp: int,
+) -> Any:
+    """Best first along the edges, in rounds. -> seen, their spectral values, x, balance, expanded places, seeds, sweeps
+
+    A round expands the best vertices of the rim. Then the expanded ones are solved for, the rim is corrected by what
+    that has changed, and put in order again: what the basis leaves out would lead the walk astray, more than it errs in
+    the end. It ends when the best of the rim is behind the `count` best of the expanded ones by the margin.
+    """
+    room = min(max(1024, 8 * least), stamps.shape[0]) + seeds.shape[0]
+    seen, spectral, x = np.empty(room, np.int32), np.empty(room, np.float32), np.empty(room, np.float32)
+    gain = np.ones(room, np.float32)  # the balance of what was seen
+    values, places = np.empty(room, np.float32), np.empty(room, np.int32)  # the rim, best at the root
+    order, outer = np.empty(room, np.int32), np.ones(room, np.float32)  # outer: 1 at the rim, 0 within
+    # Rows of α𝒲 for what is expanded, columns as places, and of (1 − α) y.
+    ends, edges, weights = np.zeros(room + 1, np.int32), np.empty(8 * room, np.int32), np.empty(8 * room, np.float32)
+    own = np.empty(room, np.float32)
+    best, owners = np.empty(count, np.float32), np.empty(count, np.int32)
+    mark = np.int64(stamp) << _PLACE_BITS
+    factor = np.float32(alpha)
+    seeing = 0
+    for vertex in seeds:
+        if stamps[vertex] >> _PLACE_BITS != stamp:
+            stamps[vertex] = mark | seeing
+            seen[seeing] = vertex
+            seeing += 1
+    given = seeing
+    _score(rows, waves, seen, spectral, 0, seeing)
+    for place in range(seeing):
+        spectral[place] += np.float32(at_zero) * y[place] if place < y.shape[0] else np.float32(0)
+        x[place] = spectral[place]
+        if balance.shape[0]:
+            gain[place] = balance[seen[place]]
+    expanded, goal = 0, max(_FIRST, 2 * y.shape[0])
+    while True:
+        rim = 0
+        for place in range(seeing):
+            values[rim], places[rim] = x[place] * gain[place], place
+            rim += int(outer[place])
+        for i in range(rim // 2 - 1, -1, -1):
+            _sink(values, places, i, rim)
+        if expanded >= least or rim == 0:
+            held = 0
+            for i in range(expanded):
+                vertex = seen[order[i]]
+                if allowed.shape[0] == 0 or allowed[vertex]:
+                    held = _offer(best, owners, held, x[order[i]] * gain[order[i]], i)
+            if rim == 0 or expanded >= most or (held == count and values[0] <= best[0] - (1 - margin) * abs(best[0])):
+                break
+        while rim > 0 and expanded < goal:
+            here = places[0]
+            rim -= 1
+            values[0], places[0] = values[rim], places[rim]
+            _sink(values, places, 0, rim)
+            vertex = seen[here]
+            first, last = indptr[vertex], indptr[vertex + 1]
+            if seeing + last - first > room:
+                longer = 2 * room + last - first
+                seen, spectral, x = _longer(seen, longer), _longer(spectral, longer), _longer(x, longer)
+                values, places, order = _longer(values, longer), _longer(places, longer), _longer(order, longer)
+                outer, ends, gain = _longer(outer, longer), _longer(ends, longer + 1), _longer(gain, longer)
+                own = _longer(own, longer)
+                outer[room:], gain[room:] = 1, 1
+                room = longer
+            filled = ends[expanded]
+            if filled + last - first > edges.shape[0]:
+                weights = _longer(weights, 2 * edges.shape[0] + last - first)
+                edges = _longer(edges, 2 * edges.shape[0] + last - first)
+            fresh = seeing
+            for e in range(first, last):
+                other = indices[e]
+                if stamps[other] >> _PLACE_BITS != stamp:
+                    stamps[other] = mark | seeing
+                    seen[seeing] = other
+                    seeing += 1
+                edges[filled], weights[filled] = stamps[other] & _PLACE, factor * data[e]
+                filled += 1
+            ends[expanded + 1] = filled
+            order[expanded] = here
+            outer[here] = 0
+            _score(rows, waves, seen, spectral, fresh, seeing)
+            for place in range(fresh, seeing):
+                x[place] = spectral[place]
+                if balance.shape[0]:
+                    gain[place] = balance[seen[place]]
+            if alpha >= 0:
+                own[expanded] = np.float32(1 - alpha) * y[here] if here < y.shape[0] else np.float32(0)
+                _sweep(weights, own, order, expanded, expanded + 1, edges, ends, 1, 0.0, x)
+                change = x[here] - spectral[here]
+                for j in range(ends[expanded], filled):
+                    x[edges[j]] += outer[edges[j]] * weights[j] * change
+            expanded += 1
+            for place in range(fresh, seeing):
+                _push(values, places, rim, x[place] * gain[place], place)
+                rim += 1
+        if alpha >= 0:
+            _sweep(weights, own, order, 0, expanded, edges, ends, _SWEEPS, 0.0, x)
+            _correct_rim(weights, order, expanded, edges, ends, spectral, outer, seeing, x)
+        goal = min(2 * goal, least) if goal < least else goal + max(_FIRST, goal // 2)
+    made = 0
+    if alpha >= 0:
+        made = _sweep(weights, own, order, 0, expanded, edges, ends, sweeps, tolerance, x)
+    return seen[:seeing], spectral[:seeing], x[:seeing], gain[:seeing], order[:expanded], given, made
+
+
+@_serial(nogil=True)
+def search_part(
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    rows: Any,
+    seeds: Array,
+    y: Array,
+    at_zero: float,
+    gains: Array,
+    balance: Array,
+    allowed: Array,
+    count: int,
+    least: int,
+    most: int,
+    margin: float,
+    alpha: float,
+    sweeps: int,
+    tolerance: float,
+    waves: Array,
+    stamps: Array,
+    stamp: int,
+) -> Any:
+    """The best vertices of the component that y is in, and their scores, in no order.
+
+    indptr, indices, data: 𝒲, CSR. rows: of U, a dense part or the sparse columns. seeds: vertices, of which the first,
+    distinct, have y. at_zero: what y passes on itself. gains: of the waves. balance: of the vertices, or (0,). allowed:
+    mask of the vertices, or (0,). alpha: of the linear system, below 0 for none. waves: zeros, which are filled.
+    -> all allowed seeds and about the `count` best others (c,), their scores (c,); the expanded vertices, what the
+    linear system added to the spectral value of each; vertices seen, sweeps made.
+    """
+    peak = np.float32(0)
+    for value in y:
+        peak = max(peak, abs(value))
+    unit = y / peak if peak > 0 else y  # times the bias of float16, large values would overflow
+    _add_waves(rows, seeds, unit, gains, waves)
+    seen, spectral, x, gain, order, given, made = _walk(
+        indptr,
+        indices,
+        data,
+        rows,
+        seeds,
+        unit,
+        at_zero,
+        waves,
+        balance,
+        allowed,
+        count,
+        least,
+        most,
+        margin,
+        alpha,
+        sweeps,
+        tolerance,
+        stamps,
+        stamp,
+    )
+    _clear_waves(rows, seeds, y, waves)
+    expanded, added = np.empty(order.shape[0], dtype=np.int32), np.empty(order.shape[0], dtype=np.float32)
+    for i in range(order.shape[0]):
+        expanded[i], added[i] = seen[order[i]], (x[order[i]] - spectral[order[i]]) * peak
+    values, ids = np.empty(count, dtype=np.float32), np.empty(count, dtype=np.int32)
+    held = 0
+    for place in order:
+        vertex = seen[place]
+        if place >= given and (allowed.shape[0] == 0 or allowed[vertex]):
+            held = _offer(values, ids, held, x[place] * gain[place], vertex)
+    found, scores = np.empty(held + given, dtype=np.int64), np.empty(held + given, dtype=np.float32)
+    for i in range(held):
+        found[i], scores[i] = ids[i], values[i] * peak
+    for place in range(given):
+        vertex = seen[place]
+        if allowed.shape[0] == 0 or allowed[vertex]:
+            found[held], scores[held] = vertex, x[place] * gain[place] * peak
+            held += 1
+    return found[:held], scores[:held], expanded, added, seen.shape[0], made
