@@ -19,7 +19,7 @@ _ALIKE = 0.995
 
 
 @dataclass(frozen=True)
-class Recipe:
+class Treatment:
     """Everything that makes a descriptor.
 
     encoder: where it was found. weights, answer: its checksum, and what it says to a fixed picture: these are what
@@ -55,7 +55,7 @@ class Recipe:
                 raise InputError("reduce is for regions; add regions=True (--regions), or leave it out")
 
     @classmethod
-    def of(cls, encoder: Encoder, **choices: Any) -> Recipe:
+    def of(cls, encoder: Encoder, **choices: Any) -> Treatment:
         """With this encoder, which is tried once."""
         mean, std = (_plain(scale) for scale in (encoder.mean, encoder.std))
         return cls(encoder.name, encoder.weights, mean, std, *answer_of(encoder), **choices)
@@ -65,7 +65,7 @@ class Recipe:
         return asdict(self)
 
     @classmethod
-    def from_facts(cls, facts: Mapping[str, Any]) -> Recipe:
+    def from_facts(cls, facts: Mapping[str, Any]) -> Treatment:
         """From `facts`."""
         try:
             known = {field.name: facts[field.name] for field in fields(cls)}
@@ -73,11 +73,11 @@ class Recipe:
             return cls(**{**known, "answer": tuple(known["answer"])})
         except (KeyError, TypeError) as error:
             raise InputError(
-                f"this recipe of description is not complete: {error} is missing; "
+                f"this treatment of description is not complete: {error} is missing; "
                 "another version of Longwave made it: describe the pictures again"
             ) from error
 
-    def check_same(self, other: Recipe, *, what: str = "the query") -> None:
+    def check_same(self, other: Treatment, *, what: str = "the query") -> None:
         """Raise unless vectors of both can be compared; the message names what differs."""
         named = {f.name for f in fields(self)} - {"encoder", "reduce", "answer"}
         differ = [
