@@ -33,7 +33,8 @@ def advise(
         typer.Option(help="Share of the true neighbours to find; 1 is exact. By default 1, and 0.95 for large sets."),
     ] = None,
     kernel: Annotated[
-        str | None, typer.Option(help="How neighbours weigh: local (the default), or power:3 (the paper's).")
+        str | None,
+        typer.Option(help="Weight of neighbours in the graph: local (the default), or power:3 (the paper's)."),
     ] = None,
     filter: o.FilterText = "lowpass:0.99",
     memory: Annotated[
@@ -46,8 +47,8 @@ def advise(
 ) -> None:
     """Suggest a rank: what each keeps, and what it costs.
 
-    For some ranks, how much of the exact answer a basis of that size would keep, and its memory and time. No basis is
-    computed.
+    The rank is the size of the basis. This shows for some ranks how much of the exact answer a basis of that size would
+    keep, and how much memory and time it takes to compute. Nothing is computed yet; `build` does that.
 
     \b
     longwave advise photos.npy

@@ -33,7 +33,7 @@ def build(
     images: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER", help="Folder of pictures, instead of VECTORS; --encoder to --workers are for them."
+            metavar="FOLDER", help="Folder of pictures, instead of VECTORS; the options from --encoder on are for them."
         ),
     ] = None,
     groups: Annotated[
@@ -61,17 +61,22 @@ def build(
     kernel: Annotated[
         str | None,
         typer.Option(
-            help="How neighbours weigh: local (by the spacing around them; the default), or power:3 (the paper's)."
+            help="Weight of neighbours in the graph: local (by how dense the vectors lie; the default), or power:3 "
+            "(a power of their similarity; the paper's)."
         ),
     ] = None,
     gamma: Annotated[float | None, typer.Option(help="Short for --kernel power:GAMMA.")] = None,
     balanced: Annotated[
         bool | None,
-        typer.Option(help="Divide scores by the root of the edges' weight, so that popular items do not win; on."),
+        typer.Option(
+            help="Lower the scores of items that have many or heavy edges, so that popular items do not win; on."
+        ),
     ] = None,
     filter: Annotated[
         str | None,
-        typer.Option(metavar="H", help="Filter that searches use unless told otherwise; lowpass:0.99 by default."),
+        typer.Option(
+            metavar="H", help="How far searches reach along the graph, unless told otherwise; lowpass:0.99 by default."
+        ),
     ] = None,
     neighbors: Annotated[
         int | None,
@@ -81,25 +86,27 @@ def build(
         str | None,
         typer.Option(
             metavar="W",
-            help="What Euclidean similarity adds to searches, unless told otherwise: anchor (the default), W or 0.",
+            help="How nearest neighbours count in a search, unless told otherwise: anchor (the nearest stay in front; "
+            "the default), a weight W, or 0 for not at all.",
         ),
     ] = None,
     paper: Annotated[
         bool,
         typer.Option(
-            "--paper", help="Take the paper's setting where nothing is said: power:3, 10 neighbours, no blend."
+            "--paper",
+            help="Use the paper's settings where no option says otherwise: power:3, 10 neighbours, no blend.",
         ),
     ] = False,
     spectrum: Annotated[
         str,
         typer.Option(
-            help="How the basis is computed: chebyshev, lanczos, simultaneous (the paper's) or exact; or none."
+            help="Method for the basis: chebyshev, lanczos, simultaneous (the paper's), exact, or none for no basis."
         ),
     ] = "chebyshev",
     rank: Annotated[
         int | None,
         typer.Option(
-            help="Size of the basis, in eigenvectors of the graph. By default what the graph needs, 1000 at most."
+            help="Size of the basis: more is more exact, and larger. By default what the graph needs, 1000 at most."
         ),
     ] = None,
     oversampling: Annotated[
@@ -137,7 +144,8 @@ def build(
     start: Annotated[
         Path | None,
         typer.Option(
-            metavar="INDEX", help="Earlier index to begin with: of the same vectors, except for new ones at the end."
+            metavar="INDEX",
+            help="Earlier index of the same vectors, which may lack the last ones: begins with its basis.",
         ),
     ] = None,
     memory: Annotated[
@@ -153,7 +161,7 @@ def build(
         bool | None,
         typer.Option(
             "--fast/--exact",
-            help="Make single queries quicker by approximate search, or never do; by default if large.",
+            help="Answer single queries approximately, which is quicker, or never do so. By default fast if large.",
         ),
     ] = None,
     store_basis: Annotated[
@@ -175,7 +183,7 @@ def build(
         str | None,
         typer.Option(
             metavar="H",
-            help="Store all answers of one filter, such as lowpass:0.99; search them with --solver precomputed.",
+            help="Store the answers of one filter, such as lowpass:0.99, for quick searches: --solver precomputed.",
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the index if it is there already.")] = False,
@@ -184,15 +192,16 @@ def build(
 ) -> None:
     """Build an index of vectors or of a folder of pictures.
 
-    Done once: finds the neighbours of each vector, makes a graph of them, and computes a basis of its longest waves.
+    Done once. It finds the nearest neighbours of each vector, connects them to a graph, and computes the basis of that
+    graph, by which searches are fast. The defaults are the best settings known: begin without any option but -o.
 
     \b
     longwave build photos.npy -o photos.longwave
-    longwave build regions.npy --groups photo_of_region.npy --k 200 -o p.longwave
-    longwave build photos.npy --spectrum none -o p.longwave   (for --solver cg)
     longwave build --images holiday/ -o holiday.longwave
     longwave build --images holiday/ --regions -o h.longwave  (for small objects)
     longwave build descriptors.h5 -o holiday.longwave         (of `describe`)
+    longwave build regions.npy --groups photo_of_region.npy -o p.longwave
+    longwave build photos.npy --spectrum none -o p.longwave   (for --solver cg)
     """
     said: dict[str, Any] = {
         "k": k,

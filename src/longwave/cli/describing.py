@@ -33,7 +33,8 @@ def describe(
 ) -> None:
     """Describe pictures by vectors, for `build` and `search`.
 
-    The file holds vectors, paths and how they were made. Pictures that cannot be read are listed and left out. After an
+    `build --images` does this by itself. Use `describe` to keep the vectors, or to build several indexes of them. The
+    file holds vectors, paths and how they were made. Pictures that cannot be read are listed and left out. After an
     interruption the same command goes on from F.work.
 
     \b

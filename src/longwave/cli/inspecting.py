@@ -35,7 +35,8 @@ def info(
 ) -> None:
     """Show what an index holds.
 
-    Sizes, how it was built, parts of the graph, accuracy of the basis, defaults of a search, and memory.
+    Its sizes, how it was built, the parts of its graph, how exact the basis is, what a search does by default, and how
+    much memory it takes. The line "in words" says the most important in plain words.
     """
     opened = Index.load(index, verify=verify)
     h = filters.parse(opened.settings.search.filter if filter is None else filter)

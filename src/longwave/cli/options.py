@@ -42,7 +42,7 @@ FilterText = Annotated[
 NeighborsOption = Annotated[
     int | None,
     typer.Option(
-        help="Nearest vectors of each query, at which the search begins; by default what `info` says of the index."
+        help="How many nearest vectors of each query the search begins at; by default what `info` says of the index."
     ),
 ]
 IndexFilter = Annotated[
@@ -56,7 +56,7 @@ IndexFilter = Annotated[
 CutOption = Annotated[
     int | None,
     typer.Option(
-        help="Most vectors at which the search of a query of several regions begins; by default all its --neighbors."
+        help="How many vectors at most a query of several regions begins at; by default the --neighbors of each region."
     ),
 ]
 QueryGroups = Annotated[
@@ -85,7 +85,9 @@ SolverText = Annotated[
 ]
 Complement = Annotated[
     bool,
-    typer.Option(help="Estimate what the basis leaves out, or leave it out as the paper's formula does."),
+    typer.Option(
+        help="Estimate the part of the answer that the basis lacks, or ignore it as the paper's formula does."
+    ),
 ]
 Tolerance = Annotated[
     float | None,
@@ -100,23 +102,26 @@ BlendWeight = Annotated[
     typer.Option(
         "--blend",
         metavar="W",
-        help="What Euclidean similarity adds: anchor (keeps the nearest in front), a weight W where the basis is thin "
-        "(the paper's FSRw), or 0 for nothing. By default what the index was built with.",
+        help="How nearest neighbours count: anchor (outstanding ones stay in front), a weight W for items that the "
+        "basis represents badly (the paper's FSRw), or 0 for not at all. By default what the index was built with.",
     ),
 ]
 BlendScale = Annotated[
     str,
     typer.Option(
-        help="What W is relative to: peak (the best score), impulse (a lone item's) or printed (1, as in the paper)."
+        help="Unit of W: peak (the best score), impulse (the score of a lone item) or printed (1, as in the paper)."
     ),
 ]
 BlendEverywhere = Annotated[
-    bool, typer.Option("--blend-everywhere", help="With --blend W: add it to all items alike, which suits texts.")
+    bool,
+    typer.Option(
+        "--blend-everywhere", help="With --blend W: count nearest neighbours for all items alike, which suits texts."
+    ),
 ]
 RegionSum = Annotated[
     str,
     typer.Option(
-        help="Sum over the regions of a query: similarities (as in the paper) or products (as in its scripts)."
+        help="What is summed over the regions of a query: similarities (the paper's) or products (its scripts')."
     ),
 ]
 

@@ -71,7 +71,7 @@ def description_options(
         str,
         typer.Option(
             metavar="F",
-            help="Network that describes pictures: lite0 (needs the extra torch), or an .onnx file that ends in a map.",
+            help="Network that describes pictures: lite0 (needs the extra torch), or an .onnx file that gives maps.",
         ),
     ] = DEFAULT,
     mean: Annotated[

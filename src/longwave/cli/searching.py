@@ -41,6 +41,9 @@ def search(
 ) -> None:
     """Search an index with vectors or pictures.
 
+    Shows for each query the ids of the best items and their scores; higher is better. Options change how far the search
+    reaches, how exact it is and which items count; without any, the index knows what to do.
+
     \b
     longwave search photos.longwave queries.npy -k 5
     longwave search photos.longwave queries.npy --filter heat:10 -o hits.csv
@@ -76,7 +79,7 @@ def similar(
 ) -> None:
     """Find more like some items of an index.
 
-    They are the queries; each is left out of its own hits.
+    Each item that you name is a query; it is left out of its own hits.
 
     \b
     longwave similar photos.longwave 17 42
@@ -112,7 +115,8 @@ def explain(
 ) -> None:
     """Explain why an item was found.
 
-    Shows what each neighbour of the query adds to the score, and the strongest way through the graph.
+    A search begins at the nearest neighbours of the query and spreads along the graph. This shows what each of these
+    neighbours adds to the score of the item, and the strongest way through the graph from the query to it.
 
     \b
     longwave explain photos.longwave queries.npy 4711 --row 3

@@ -47,9 +47,9 @@ def tune(
 ) -> None:
     """Look for better settings, where answers are known.
 
-    Without answers there is nothing to tune: the defaults fit every collection that was tried. With --queries and
-    --truth, or --labels and --query-labels, one setting after the other is varied; with --labels alone some of the
-    vectors themselves are the queries. What it prints are options of `build`.
+    It tries one setting after the other and prints the options of `build` that are better than the defaults, if there
+    are any. For this it needs queries whose right answers you know: --queries with --truth, or --queries with --labels
+    and --query-labels. With --labels alone, some of the vectors themselves are the queries.
 
     \b
     longwave tune photos.npy --labels labels.npy

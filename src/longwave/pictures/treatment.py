@@ -1,4 +1,4 @@
-"""How pictures were described: what a query must have in common with the collection."""
+"""How pictures were described: a query must be treated as the collection was."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ _ALIKE = 0.995
 
 @dataclass(frozen=True)
 class Treatment:
-    """Everything that makes a descriptor.
+    """All that is done to a picture to make its vectors. Pictures can be compared if they were treated alike.
 
-    encoder: where it was found. weights, answer: its checksum, and what it says to a fixed picture: these are what
-    counts. channels: of its map. size: longest side. pool, scales: of regions. regions: kept apart, or summed to one
-    vector. reduce: regions per picture of the collection at most; queries keep all of theirs. whitening: its checksum,
-    or none.
+    - encoder: the name or path of the network. Where it lies does not matter; what it does, does: weights (a checksum),
+      answer (its output for a fixed picture), channels, mean and std (the pixels it takes).
+    - size: longest side in pixels. pool, scales: how regions are made. regions: kept apart, or summed to one vector.
+    - reduce: the most regions of a picture of the collection; queries keep all of theirs.
+    - whitening: its checksum, or "none". dimensions: of the vectors.
     """
 
     encoder: str
@@ -73,7 +74,7 @@ class Treatment:
             return cls(**{**known, "answer": tuple(known["answer"])})
         except (KeyError, TypeError) as error:
             raise InputError(
-                f"this treatment of description is not complete: {error} is missing; "
+                f"this description of pictures is not complete: {error} is missing; "
                 "another version of Longwave made it: describe the pictures again"
             ) from error
 
