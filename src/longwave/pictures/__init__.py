@@ -18,8 +18,9 @@ from longwave.pictures.encoders import (
 )
 from longwave.pictures.encoding import remove_finished
 from longwave.pictures.facts import index_facts, is_of_pictures, treatment_from, whitening_from
+from longwave.pictures.finding import SUFFIXES, is_picture, list_pictures
 from longwave.pictures.gallery import Gallery, PictureQuery, query
-from longwave.pictures.opening import SUFFIXES, is_picture, list_pictures, open_picture, parse_box
+from longwave.pictures.opening import open_picture, parse_box
 from longwave.pictures.reduction import reduce_regions
 from longwave.pictures.regions import grid, pooled_regions
 from longwave.pictures.sheet import Answer, Cell, check_drawing, draw_sheet

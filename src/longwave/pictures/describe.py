@@ -15,7 +15,8 @@ from longwave.checks import check_counts
 from longwave.errors import DataWarning, FileError, InputError, plural
 from longwave.pictures.encoders import DEFAULT, Encoder, Scale, open_encoder
 from longwave.pictures.encoding import Chunk, Raw, encode
-from longwave.pictures.opening import Box, Picture, list_pictures, open_picture, picture_name
+from longwave.pictures.finding import list_pictures
+from longwave.pictures.opening import Box, Picture, open_picture, picture_name
 from longwave.pictures.reduction import reduce_regions
 from longwave.pictures.regions import pooled_regions
 from longwave.pictures.treatment import Treatment
