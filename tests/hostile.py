@@ -629,7 +629,8 @@ def run(kind: str, first: int, count: int, folder: Path) -> int:
 
 def _share_hdf5() -> None:
     """One process for many HDF5 files, until it ends: to begin a new one takes longer than all the rest."""
-    from longwave.datasets import formats, matlab
+    from longwave.datasets import matlab
+    from longwave.files import formats
     from longwave.files.hdf5 import open_reader
     from longwave.pictures import description_file as files
 
