@@ -57,7 +57,7 @@ class Oxford:
         entries = truth["queries"]
         asked = [PICTURES / f"{entry['image']}.jpg" for entry in entries]
         boxes = [tuple(entry["box"]) for entry in entries]
-        self.raw_queries, self.query_of = describe_queries(asked, encoder, made.recipe, None, boxes=boxes)
+        self.raw_queries, self.query_of = describe_queries(asked, encoder, made.treatment, None, boxes=boxes)
         there = set(self.ids.tolist())
         self.judgements = [
             Judgement(*([i for i in entry[kind] if i in there] for kind in ("positive", "junk"))) for entry in entries

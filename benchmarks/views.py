@@ -90,7 +90,7 @@ def objects(made, encoder, left, add):
     named = {"ids": np.array(made.paths)} if made.item_of is None else {"groups": made.item_of}
     index = Index.build(made.vectors, spectrum=Chebyshev(200), **named)
     boxes = list(OBJECTS.values())
-    vectors, query_of = describe_queries([left] * len(boxes), encoder, made.recipe, made.whitening, boxes=boxes)
+    vectors, query_of = describe_queries([left] * len(boxes), encoder, made.treatment, made.whitening, boxes=boxes)
     names = np.array(made.paths)
     for solver, value in SOLVERS.items():
         ids = index.search(vectors, len(index), query_groups=query_of, solver=value).ids

@@ -195,19 +195,18 @@ def _oxford(path: Path) -> None:
 
 
 def _truth_numbers(path: Path) -> None:
-    from longwave.cli.truth import from_json
-    from longwave.evaluation import Judgement
+    from longwave.evaluation import Judgement, judgements_from_file
 
-    found = from_json(path, np.arange(9))
+    found = judgements_from_file(path, np.arange(9))
     assert all(isinstance(judged, Judgement) for judged in found)
     assert {i for judged in found for i in (*judged.positive, *judged.junk)} <= set(range(9))
 
 
 def _truth_names(path: Path) -> None:
-    from longwave.cli.truth import from_json
+    from longwave.evaluation import judgements_from_file
 
     ids = np.array([f"d/{i}.jpg" for i in range(9)])
-    found = from_json(path, ids)
+    found = judgements_from_file(path, ids)
     assert {i for judged in found for i in (*judged.positive, *judged.junk)} <= set(ids.tolist())
 
 
@@ -421,13 +420,13 @@ def _revisited_pickles() -> Iterator[bytes]:
 
 
 def _descriptions() -> Iterator[bytes]:
-    from longwave.pictures import Description, Recipe, Whitening, write_description
+    from longwave.pictures import Description, Treatment, Whitening, write_description
 
-    recipe = Recipe("e", "w", 0.5, 0.5, 4, (0.6, 0.8), dimensions=4)
+    treatment = Treatment("e", "w", 0.5, 0.5, 4, (0.6, 0.8), dimensions=4)
     paths = tuple(f"{i}.jpg" for i in range(9))
     known = Whitening(X[0], np.eye(4, dtype=np.float32))
     for item_of, whitening in ((None, None), (np.arange(9), known)):
-        made = Description(X, item_of, paths, "folder", recipe, whitening)
+        made = Description(X, item_of, paths, "folder", treatment, whitening)
         with tempfile.TemporaryDirectory() as folder:
             write_description(made, Path(folder) / "d.h5")
             yield (Path(folder) / "d.h5").read_bytes()
@@ -630,9 +629,10 @@ def run(kind: str, first: int, count: int, folder: Path) -> int:
 
 def _share_hdf5() -> None:
     """One process for many HDF5 files, until it ends: to begin a new one takes longer than all the rest."""
-    from longwave.datasets import formats, matlab
+    from longwave.datasets import matlab
+    from longwave.files import formats
     from longwave.files.hdf5 import open_reader
-    from longwave.pictures import files
+    from longwave.pictures import description_file as files
 
     held = ExitStack()
     atexit.register(held.close)

@@ -13,6 +13,8 @@ SOURCE = Path(longwave.__file__).parent
 # Rows of the table in docs/architecture.md, top to bottom. Rooms of one row do not import each other.
 LAYERS = [
     ["errors", "threads"],
+    ["display"],
+    ["hits"],
     ["types", "checks"],
     ["registry", "rows", "progress", "plan"],
     ["files", "filters", "graph"],

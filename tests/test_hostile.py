@@ -18,9 +18,8 @@ import pytest
 import hostile
 import longwave as lw
 from longwave import datasets
-from longwave.cli.truth import from_json
 from longwave.errors import DataWarning, FileError, InputError, LongwaveError, StorageError
-from longwave.evaluation import Judgement
+from longwave.evaluation import Judgement, judgements_from_file
 from longwave.files.parquet_footer import announced_bytes
 from longwave.pictures import open_picture
 from longwave.spectrum import chebyshev
@@ -605,9 +604,9 @@ def test_a_few_bytes_do_not_become_gigabytes(tmp_path):
 def test_decoders_that_take_more_memory_have_less_pixels(tmp_path, monkeypatch):
     from PIL import Image
 
-    from longwave.pictures import pictures
+    from longwave.pictures import opening
 
-    monkeypatch.setattr(pictures, "MAX_PIXELS", 8_000_000)
+    monkeypatch.setattr(opening, "MAX_PIXELS", 8_000_000)
     Image.effect_noise((2000, 1500), 60).convert("RGB").save(tmp_path / "x.webp", quality=5, method=0)
     Image.effect_noise((2000, 1500), 60).save(tmp_path / "x.png")
     with pytest.raises(FileError, match="3 megapixels; at most 2 are decoded of WEBP"):
@@ -629,7 +628,7 @@ def test_pipes_and_folders_are_refused(tmp_path):
     assert answers.pop() == "read: NoneType"
     assert all("pipe" in answer or "not a regular file" in answer for answer in answers)
     with pytest.raises(FileError, match="not a regular file"):
-        from_json(tmp_path / "x.json", np.arange(3))
+        judgements_from_file(tmp_path / "x.json", np.arange(3))
     (tmp_path / "d.npy").mkdir()
     with pytest.raises(FileError, match="is a directory"):
         datasets.read_vectors(tmp_path / "d.npy")
@@ -662,17 +661,17 @@ def test_truth_of_another_form(text, tmp_path):
     (tmp_path / "t.json").write_bytes(text.encode("utf-8", "surrogatepass"))
     for ids in (np.arange(9), np.array(["a", "b"])):
         with pytest.raises(FileError, match="is not ground truth"):
-            from_json(tmp_path / "t.json", ids)
+            judgements_from_file(tmp_path / "t.json", ids)
 
 
 @pytest.mark.parametrize("positive", ["[[1]]", "[null]", "[1.5]", "[{}]", "[99]", "[-1]", "[1, 1]", f"[{10**30}]"])
 def test_truth_with_items_that_are_not_there(positive, tmp_path):
     (tmp_path / "t.json").write_text(f'{{"queries": [{{"positive": {positive}}}]}}')
     with pytest.raises(InputError):
-        from_json(tmp_path / "t.json", np.arange(9))
+        judgements_from_file(tmp_path / "t.json", np.arange(9))
     (tmp_path / "t.json").write_text(f'{{"images": ["a", "b"], "queries": [{{"positive": {positive}}}]}}')
     with pytest.raises(LongwaveError):
-        from_json(tmp_path / "t.json", np.array(["a", "b"]))
+        judgements_from_file(tmp_path / "t.json", np.array(["a", "b"]))
 
 
 def test_an_item_named_twice_is_found_in_a_long_list():

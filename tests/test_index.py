@@ -56,7 +56,7 @@ def test_hits_are_sorted_and_shaped(index, queries):
     scores, ids = hits
     assert scores is hits.scores
     assert ids is hits.ids
-    assert len(hits) == 12
+    assert hits.n_queries == 12
     assert index.search(queries[0], k=3).ids.tolist() == [hits.ids[0, :3].tolist()]  # one query as a vector
     assert index.search(queries, k=10_000).ids.shape == (12, 300)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+
+from longwave.hits import Hits as Hits
 
 Array: TypeAlias = NDArray[Any]
 Sparse: TypeAlias = "sp.csr_array[Any, tuple[int, int]]"
@@ -39,28 +41,3 @@ class Solution:
     scores: Array
     errors: NDArray[np.float64] | None = None
     steps: NDArray[np.int64] | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Hits:
-    """Ranked answers: ids and scores, (queries, k), best first.
-
-    Unpacks like faiss: ``scores, ids = hits``. errors and steps as in `Solution`. queries: (queries,) numbers of the
-    queries that were answered, where some were skipped; else None. confidence: (queries,) from 0 to 1, how far the
-    graph can be trusted with each query (`longwave.search.trust`); None for Euclidean search.
-    """
-
-    ids: Array
-    scores: Array
-    errors: NDArray[np.float64] | None = None
-    steps: NDArray[np.int64] | None = None
-    queries: NDArray[np.int64] | None = None
-    confidence: NDArray[np.float32] | None = None
-    route: str | None = None
-
-    def __iter__(self) -> Iterator[Array]:
-        yield self.scores
-        yield self.ids
-
-    def __len__(self) -> int:
-        return len(self.ids)

@@ -40,8 +40,36 @@ def test_evaluate_digits(folder):
     assert map_of(out) == pytest.approx(65.8, abs=0.1)
     _, out, _ = run("evaluate", "d.longwave", "q.npy", *labels, cwd=folder)
     assert map_of(out) == pytest.approx(88.3, abs=0.5)  # k 20, rank 20
+    assert "(Euclidean 65.8" in out
     _, out, _ = run("evaluate", "d.longwave", "q.npy", *labels, "--per-query", cwd=folder)
-    assert len(re.findall(r"^query \d+: ", out, re.M)) == 200
+    assert len(re.findall(r"^query \d+: AP ", out, re.M)) == 200
+
+
+def test_evaluate_prints_and_writes_what_the_library_finds(folder, digits_split):
+    from longwave.evaluation import Labels, evaluate
+
+    _, item_labels, queries, query_labels = digits_split
+    index = lw.Index.load(folder / "d.longwave")
+    expected = evaluate(index, queries, Labels(item_labels, query_labels), k=(1, 20), whole=False)
+    shared = ("--labels", "l.npy", "--query-labels", "ql.npy", "-k", "1,20", "--no-map")
+    code, out, err = run("evaluate", "d.longwave", "q.npy", *shared, "--json", cwd=folder)
+    assert code == 0, err
+    found = json.loads(out)
+    assert (found["queries"], found["left_out"], found["k"], found["batch"]) == (200, 0, [1, 20], 1)
+    for own, known in zip(found["searches"], expected.records(), strict=True):
+        assert {**own, "milliseconds": 0} == pytest.approx({**known, "milliseconds": 0})
+    assert found["searches"][0]["P@20"] > found["searches"][1]["P@20"]
+    code, out, _ = run("evaluate", "d.longwave", "q.npy", *shared, "--csv", "--no-euclidean", cwd=folder)
+    (row,) = csv.DictReader(out.splitlines())
+    assert row["search"] == "manifold"
+    assert float(row["recall@20"]) == pytest.approx(expected.mean("recall@20"))
+    code, out, err = run("evaluate", "d.longwave", "q.npy", *shared, "-o", "e.csv", "--per-query", cwd=folder)
+    assert code == 0, err
+    assert "P@20" in out
+    with (folder / "e.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == 2 * 200
+    code, out, _ = run("evaluate", "d.longwave", "q.npy", *shared, "--batch", 50, cwd=folder)
+    assert "50 at a time" in out
 
 
 def test_evaluate_with_truth_and_queries_without_positives(folder, digits_split):
@@ -227,6 +255,10 @@ def test_info_says_it_all(folder):
         (["search", "d.longwave", "q.npy", "-o", "h.xls"], [".npz, .json, .csv"]),
         (["evaluate", "d.longwave", "q.npy"], ["either with --truth F or with --labels F"]),
         (["evaluate", "d.longwave", "q.npy", "--labels", "l.npy"], ["--query-labels"]),
+        (["evaluate", "d.longwave", "q.npy", "--labels", "ql.npy", "--query-labels", "ql.npy"], ["1597, got 200"]),
+        (["evaluate", "d.longwave", "q.npy", "--truth", "unknown.json", "-k", "1,x"], ["such as 1,5,20, got '1,x'"]),
+        (["evaluate", "d.longwave", "q.npy", "--truth", "unknown.json", "-o", "e.txt"], ["one of .json, .csv"]),
+        (["evaluate", "d.longwave", "q.npy", "--truth", "unknown.json", "--json", "--csv"], ["not both"]),
         (["evaluate", "d.longwave", "q.npy", "--truth", "bad.json"], ["not ground truth", "positive"]),
         (["evaluate", "d.longwave", "q.npy", "--truth", "unknown.json"], ["query 0 names item 99999"]),
         (["info", "v.npy"], ["is a file"]),
@@ -361,7 +393,7 @@ def test_demo_without_the_extra_still_has_its_table(tmp_path, monkeypatch, capsy
     def undrawn(*_):
         raise MissingExtraError("drawing", "plots")
 
-    monkeypatch.setattr(demo, "run", lambda: ([demo.Row("x", "y", np.ones(1), 1.0, 1, None)], None, None, None))
+    monkeypatch.setattr(demo, "run", lambda: ([demo.Variant("x", "y", np.ones(1), 1.0, 1, None)], None, None, None))
     monkeypatch.setattr(demo, "draw", undrawn)
     showing.demo(tmp_path / "demo.png")
     assert "No picture was written: drawing needs the extra 'plots'" in capsys.readouterr().out
@@ -599,10 +631,3 @@ def test_one_is_not_many(tmp_path):
     assert "1 item," in out
     _, out, _ = run("search", "i", "v.npy", "-k", 1, "--solver", "cg", "-o", "h.csv", cwd=tmp_path)
     assert "1 query × 1 hit\n" in out
-
-
-def test_scores_are_written_for_people():
-    from longwave.cli.display import readable
-
-    scores = (0.0571, 1.23456e-5, 12.34, 1, -0.5, 1e-12, 0, 2e6)
-    assert [readable(s) for s in scores] == ["0.0571", "0.0000123", "12.3", "1", "-0.5", "0", "0", "2000000"]

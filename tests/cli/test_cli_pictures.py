@@ -78,7 +78,7 @@ def test_describe_then_build_then_search_with_the_file(place):
     code, _, err = run("build", "d.h5", "-o", "k", "--regions", "--rank", 20, cwd=place)
     assert code == 1
     assert "d.h5 is described already" in err
-    code, out, err = run("search", "i", "d.h5", "-k", 1, cwd=place)  # the same recipe
+    code, out, err = run("search", "i", "d.h5", "-k", 1, cwd=place)  # described alike
     assert code == 0, err
     run("describe", "photos", "-o", "r.h5", *options, "--regions", "--reduce", 3, "--whiten", "w.npz", cwd=place)
     code, _, err = run("search", "i", "r.h5", "-k", 1, cwd=place)
@@ -123,8 +123,8 @@ def test_boxes_and_names_in_the_truth(place):
 
 
 def test_a_name_that_may_be_two():
-    from longwave.cli.truth import Names
     from longwave.errors import InputError
+    from longwave.files.names import Names
 
     names = Names(["x/a.jpg", "y/a.jpg", "y/b.png"])
     assert names.find("b") == names.find("y/b") == names.find("b.png") == "y/b.png"

@@ -84,7 +84,7 @@ def test_a_small_object_needs_regions(described, regional, encoder, sample_pictu
     for kind, made in (("global", described), ("regional", regional)):
         index = index_of(made)
         pictures = [sample_pictures["motorcycle_left"]] * len(SMALL)
-        asked = describe_queries(pictures, encoder, made.recipe, made.whitening, boxes=list(SMALL.values()))
+        asked = describe_queries(pictures, encoder, made.treatment, made.whitening, boxes=list(SMALL.values()))
         ids = index.search(asked[0], len(index), query_groups=asked[1], solver=solver).ids
         places[kind] = [min(row.tolist().index(f"motorcycle_right-{view}.jpg") for view in VIEWS) for row in ids]
     assert places["regional"] == [0, 0, 0] or (isinstance(solver, lw.Euclidean) and max(places["regional"]) <= 1)
@@ -96,7 +96,7 @@ def test_reduction_keeps_at_most_five(views, encoder, workdir, regional):
     made = describe_folder(views, encoder, workdir=workdir, regions=True, reduce=5)
     assert np.bincount(made.item_of).max() == 5
     assert made.vectors.shape[1] == regional.vectors.shape[1]
-    made.recipe.check_same(regional.recipe)  # queries keep all regions: they are comparable
+    made.treatment.check_same(regional.treatment)  # queries keep all regions: they are comparable
 
 
 def test_resumes_and_sees_changes(tmp_path, views, encoder):
@@ -153,16 +153,16 @@ def test_a_whitening_from_elsewhere_is_recentred(views, encoder, workdir, descri
         describe_folder(views, encoder, workdir=workdir, recentre=True)
 
 
-def test_other_recipes_are_refused_by_name(described, regional, encoder, sample_pictures):
+def test_other_treatments_are_refused_by_name(described, regional, encoder, sample_pictures):
     with pytest.raises(InputError, match="dimensions 128 instead of 183; regions True instead of False"):
-        described.recipe.check_same(regional.recipe)
-    other = descriptors.Recipe.from_facts({**described.recipe.facts(), "weights": "0" * 16})
+        described.treatment.check_same(regional.treatment)
+    other = descriptors.Treatment.from_facts({**described.treatment.facts(), "weights": "0" * 16})
     with pytest.raises(InputError, match=r"weights '.*' instead of '0000"):
         describe_queries([sample_pictures["coffee"]], encoder, other, described.whitening)
     with pytest.raises(InputError, match="whitening 'none' instead of"):
-        describe_queries([sample_pictures["coffee"]], encoder, described.recipe, None)
+        describe_queries([sample_pictures["coffee"]], encoder, described.treatment, None)
     with pytest.raises(InputError, match="is missing"):
-        descriptors.Recipe.from_facts({})
+        descriptors.Treatment.from_facts({})
 
 
 def test_files_keep_everything(tmp_path, regional):
@@ -171,7 +171,7 @@ def test_files_keep_everything(tmp_path, regional):
     np.testing.assert_array_equal(read.vectors, regional.vectors)
     np.testing.assert_array_equal(read.item_of, regional.item_of)
     np.testing.assert_array_equal(read.whitening.projection, regional.whitening.projection)
-    assert (read.paths, read.recipe, read.skipped) == (regional.paths, regional.recipe, regional.skipped)
+    assert (read.paths, read.treatment, read.skipped) == (regional.paths, regional.treatment, regional.skipped)
     # and any reader of vectors finds its matrix
     np.testing.assert_array_equal(lw.datasets.read_vectors(tmp_path / "d.h5"), regional.vectors)
     (tmp_path / "d.h5").write_bytes((tmp_path / "d.h5").read_bytes()[:2000])
@@ -183,14 +183,14 @@ def test_an_index_remembers(tmp_path, regional, encoder, sample_pictures):
     index = index_of(regional)
     index.save(tmp_path / "i")
     loaded = lw.Index.load(tmp_path / "i")
-    recipe, folder = descriptors.recipe_from(loaded.about)
-    assert recipe == regional.recipe
+    treatment, folder = descriptors.treatment_from(loaded.about)
+    assert treatment == regional.treatment
     assert str(folder) == regional.folder
     whitening = descriptors.whitening_from(loaded.attached)
-    vectors, _ = describe_queries([sample_pictures["coffee"]], encoder, recipe, whitening)
+    vectors, _ = describe_queries([sample_pictures["coffee"]], encoder, treatment, whitening)
     assert vectors.shape[1] == index.dimension
     with pytest.raises(InputError, match="built from vectors"):
-        descriptors.recipe_from({})
+        descriptors.treatment_from({})
 
 
 def test_bad_choices(views, encoder, tmp_path):
@@ -223,11 +223,11 @@ CHANGES = {"weights": "x", "mean": 1.0, "std": 2.0, "size": 100, "pool": "gem", 
 @pytest.mark.parametrize("name", CHANGES)
 def test_every_part_of_the_recipe_counts(described, three, name):
     """For what is resumed, and for what is compared."""
-    other = replace(described.recipe, **{name: CHANGES[name]})
+    other = replace(described.treatment, **{name: CHANGES[name]})
     paths = sorted(three.iterdir())
-    assert _stage(paths, other) != _stage(paths, described.recipe)
+    assert _stage(paths, other) != _stage(paths, described.treatment)
     with pytest.raises(InputError, match=name):
-        described.recipe.check_same(other)
+        described.treatment.check_same(other)
 
 
 def test_an_encoder_that_answers_otherwise_is_another(described, three, tmp_path):
@@ -242,7 +242,7 @@ def test_an_encoder_that_answers_otherwise_is_another(described, three, tmp_path
     first, second = describe_folder(three, largest, **choices), describe_folder(three, mean, **choices)
     assert np.abs(first.vectors - second.vectors).max() > 0.01
     with pytest.raises(InputError, match="answer to the same picture has the cosine"):
-        describe_queries([three / "china-whole.jpg"], mean, first.recipe, None)
+        describe_queries([three / "china-whole.jpg"], mean, first.treatment, None)
 
 
 @pytest.mark.parametrize("regions", [False, True])
@@ -250,7 +250,7 @@ def test_a_picture_finds_itself(three, encoder, regions):
     made = describe_folder(three, encoder, size=128, pool="gem", scales=2, regions=regions, dimensions=6)
     np.testing.assert_allclose(np.linalg.norm(made.vectors, axis=1), 1, rtol=1e-5)
     pictures = [three / path for path in made.paths]
-    vectors, query_of = describe_queries(pictures, encoder, made.recipe, made.whitening)
+    vectors, query_of = describe_queries(pictures, encoder, made.treatment, made.whitening)
     np.testing.assert_allclose((vectors * made.vectors).sum(axis=1), 1, atol=1e-4)
     np.testing.assert_array_equal(query_of, np.arange(3) if made.item_of is None else made.item_of)
 
@@ -316,7 +316,7 @@ def test_a_map_that_is_not_finite_is_left_out(three, encoder):
     assert [name for name, _ in made.skipped] == ["upright.jpg"]
     assert "upright.jpg is given values that are not finite" in made.skipped[0][1]
     with pytest.raises(InputError, match=r"not finite .* for .*upright"):
-        describe_queries([three / "upright.jpg"], Broken(), made.recipe, made.whitening)
+        describe_queries([three / "upright.jpg"], Broken(), made.treatment, made.whitening)
 
 
 def test_choices_that_do_not_fit(three, encoder):

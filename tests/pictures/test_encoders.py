@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from longwave.errors import DataWarning, FileError, InputError
-from longwave.pictures import OnnxEncoder, Recipe, TorchEncoder, default_encoder, open_encoder, write_onnx
+from longwave.pictures import OnnxEncoder, TorchEncoder, Treatment, default_encoder, open_encoder, write_onnx
 
 
 @pytest.fixture(scope="module")
@@ -87,8 +87,8 @@ def test_scales_are_kept_exactly_and_checked(tmp_path, pictures):
     write_onnx(encoder, tmp_path / "mine.onnx")
     opened = OnnxEncoder.open(tmp_path / "mine.onnx")
     assert opened.std == std
-    Recipe.of(encoder).check_same(Recipe.of(opened))
-    Recipe.from_facts(json.loads(json.dumps(Recipe.of(encoder).facts()))).check_same(Recipe.of(encoder))
+    Treatment.of(encoder).check_same(Treatment.of(opened))
+    Treatment.from_facts(json.loads(json.dumps(Treatment.of(encoder).facts()))).check_same(Treatment.of(encoder))
     for bad in (0.0, -1.0, float("nan")):
         with pytest.raises(InputError, match="std above 0"):
             OnnxEncoder.open(tmp_path / "mine.onnx", std=bad)

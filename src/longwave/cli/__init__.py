@@ -19,7 +19,7 @@ def main() -> None:
     if heard is signal.default_int_handler:  # not where the shell has us ignore it
         signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
     from longwave.cli.commands import app
-    from longwave.cli.display import warn_in_one_line
+    from longwave.cli.screen import warn_in_one_line
 
     signal.signal(signal.SIGINT, heard)
     warn_in_one_line()

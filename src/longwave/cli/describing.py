@@ -8,16 +8,16 @@ from typing import Annotated
 
 import typer
 
-from longwave import pictures as descriptors
-from longwave.cli import pictures
+from longwave import pictures
 from longwave.cli.application import app
-from longwave.cli.display import err
+from longwave.cli.picture_options import Describing, with_description_options
 from longwave.cli.results import check_folder
+from longwave.cli.screen import err
 from longwave.errors import FileError, InputError, plural
 
 
 @app.command()
-@pictures.with_description_options
+@with_description_options
 def describe(
     folder: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="Folder of pictures; those in folders within it count too.")
@@ -29,11 +29,12 @@ def describe(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there already.")] = False,
     *,
-    recipe: pictures.Choices,
+    describing: Describing,
 ) -> None:
     """Describe pictures by vectors, for `build` and `search`.
 
-    The file holds vectors, paths and how they were made. Pictures that cannot be read are listed and left out. After an
+    `build --images` does this by itself. Use `describe` to keep the vectors, or to build several indexes of them. The
+    file holds vectors, paths and how they were made. Pictures that cannot be read are listed and left out. After an
     interruption the same command goes on from F.work.
 
     \b
@@ -44,15 +45,15 @@ def describe(
     _check_target(output, ".h5", force)
     if save_whitening is not None:
         _check_target(save_whitening, ".npz", force)
-        if not recipe.options["whiten"]:
+        if not describing.options["whiten"]:
             raise InputError("--save-whitening has nothing to save with --whiten none")
     began = time.perf_counter()
     work = Path(f"{output}.work")
-    made = recipe.describe(folder, work=work)
-    descriptors.write_description(made, output)
+    made = describing.describe(folder, work=work)
+    pictures.write_description(made, output)
     if save_whitening is not None and made.whitening is not None:
-        descriptors.write_whitening(made.whitening, save_whitening)
-    pictures.remove_work(work)
+        pictures.write_whitening(made.whitening, save_whitening)
+    pictures.remove_finished(work)
     rows, dimensions = made.vectors.shape
     seconds = time.perf_counter() - began
     print(f"{output}: {plural(len(made.paths), 'picture')}, {rows:,} × {dimensions} numbers, {seconds:.1f} s")
@@ -73,7 +74,7 @@ def encoder(
     """
     _check_target(output, ".onnx", force)
     with err.status("converting"):
-        descriptors.write_onnx(descriptors.default_encoder(), output)
+        pictures.write_onnx(pictures.default_encoder(), output)
     print(f"{output}: EfficientNet-Lite0, {output.stat().st_size / 1e6:.1f} MB; use it with --encoder {output}")
 
 

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from longwave.cli.application import app
-from longwave.cli.display import out
+from longwave.cli.screen import out
 from longwave.errors import FileError
 
 if TYPE_CHECKING:

@@ -10,13 +10,12 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from longwave import filters
-from longwave import pictures as descriptors
+from longwave import filters, pictures
 from longwave.advice.fidelity import ENOUGH
 from longwave.advice.memory import show
 from longwave.cli import options as o
 from longwave.cli.application import app
-from longwave.cli.display import out
+from longwave.cli.screen import out
 from longwave.errors import InputError, plural
 from longwave.index import Index
 from longwave.plan import Structure
@@ -36,7 +35,8 @@ def info(
 ) -> None:
     """Show what an index holds.
 
-    Sizes, how it was built, parts of the graph, accuracy of the basis, defaults of a search, and memory.
+    Its sizes, how it was built, the parts of its graph, how exact the basis is, what a search does by default, and how
+    much memory it takes. The line "in words" says the most important in plain words.
     """
     opened = Index.load(index, verify=verify)
     h = filters.parse(opened.settings.search.filter if filter is None else filter)
@@ -65,7 +65,7 @@ def describe(index: Index, h: Filter) -> dict[str, str]:
         "graph": f"{edges}, {degree.mean():.1f} per vertex, k {settings['k_used']}",
         "components": f"{len(sizes):,}, the largest of {vertices(sizes[0])}, {int((degree == 0).sum()):,} isolated",
     }
-    if descriptors.has_recipe(index.about):
+    if pictures.is_of_pictures(index.about):
         lines |= _picture_lines(index)
     if settings["k_used"] < settings["k"] and settings["recall"] is not None:
         lines["graph"] += f" (clipped from {settings['k']}: the index has {plural(index.graph.n_vertices, 'vector')})"
@@ -163,12 +163,12 @@ def _search_line(kept: Structure) -> str:
 def _picture_lines(index: Index) -> dict[str, str]:
     """Of an index of pictures: where they are, and how they were described."""
     try:
-        recipe, folder = descriptors.recipe_from(index.about)
+        treatment, folder = pictures.treatment_from(index.about)
     except InputError as error:
         return {"pictures": str(error)}
-    kind = "by regions" + (f", at most {recipe.reduce} a picture" if recipe.reduce else "")
-    described = f"{recipe.encoder}, {recipe.size} pixels, {recipe.pool} over {recipe.scales} scales"
+    kind = "by regions" + (f", at most {treatment.reduce} a picture" if treatment.reduce else "")
+    described = f"{treatment.encoder}, {treatment.size} pixels, {treatment.pool} over {treatment.scales} scales"
     return {
         "pictures": str(folder),
-        "described": f"{described}, {kind if recipe.regions else 'globally'}, whitening {recipe.whitening}",
+        "described": f"{described}, {kind if treatment.regions else 'globally'}, whitening {treatment.whitening}",
     }

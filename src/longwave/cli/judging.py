@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
+from rich.table import Table
 
 from longwave.cli import options as o
-from longwave.cli import pictures, truth
+from longwave.cli import picture_options, results
 from longwave.cli.application import app
-from longwave.errors import InputError, plural
-from longwave.evaluation import average_precision
+from longwave.cli.asking import judged_question
+from longwave.cli.reading import truth_from
+from longwave.cli.screen import out
+from longwave.errors import InputError, writing
+from longwave.evaluation import Evaluation, evaluate
 from longwave.index import Index
 from longwave.progress import bars
-from longwave.rows.vectors import row_blocks
 
 
-@app.command()
+@app.command("evaluate")
 @o.with_search_options(without=("where",))
-def evaluate(
+def evaluate_command(
     index: o.IndexPath,
     queries: Annotated[
         str,
@@ -45,58 +46,97 @@ def evaluate(
     query_labels: Annotated[
         str | None, typer.Option(metavar="F", help="File with the label of each query, with --labels.")
     ] = None,
-    per_query: Annotated[bool, typer.Option("--per-query", help="Print the average precision of each query.")] = False,
-    encoder: pictures.SameEncoder = None,
+    k: Annotated[
+        str, typer.Option("-k", metavar="K,K,...", help="How many of the first hits to look at; one number or several.")
+    ] = "1,5,10",
+    batch: Annotated[int, typer.Option(help="Queries to ask together; 1 is one user at a time.")] = 1,
+    whole: Annotated[
+        bool, typer.Option("--map/--no-map", help="Rank all items of the index too, which mAP needs; on.")
+    ] = True,
+    euclidean: Annotated[
+        bool, typer.Option("--euclidean/--no-euclidean", help="Measure plain nearest neighbours beside it; on.")
+    ] = True,
+    per_query: Annotated[bool, typer.Option("--per-query", help="Show the values of each query too.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of a table.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV in place of a table.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="F", help="File to write the values to: .json or .csv.")
+    ] = None,
+    encoder: picture_options.SameEncoder = None,
     *,
     chosen: dict[str, Any],
 ) -> None:
-    """Measure how good a search is, by known answers (mAP).
+    """Measure how good a search is, by known answers.
 
-    mAP is the mean average precision of the queries, 100 at best, by the protocol of the Oxford buildings. Junk counts
-    neither way.
+    Shows for each K how many of the first K hits are right (P), how many of the right items are among them (recall) and
+    how early they come (nDCG), and for the whole ranking the mean average precision (mAP, by the protocol of the Oxford
+    buildings): 100 is best. Plain nearest neighbours stand beside it. Junk counts neither as right nor as wrong.
 
     \b
-    longwave evaluate oxford.longwave queries.npy --truth truth.json
     longwave evaluate d.longwave q.npy --labels l.npy --query-labels ql.npy
-    longwave evaluate holiday.longwave holiday/ --truth truth.json
+    longwave evaluate oxford.longwave queries.npy --truth truth.json -k 1,5,20
+    longwave evaluate holiday.longwave holiday/ --truth truth.json --json
 
     Queries by picture are entries with "image" and, if only a part is meant, "box": [x0, y0, x1, y1]. A picture of the
     index that asks is a hit like any other: name it under "junk" if it shall not count.
     """
+    if as_json and as_csv:
+        raise InputError("say --json or --csv, not both")
+    results.check_output(output, index, [queries], suffixes=(".json", ".csv"))
+    cuts = _cuts(k)
     opened = Index.load(index)
-    judgements = truth.judgements(truth_file, labels, query_labels, opened.ids)
-    asked = pictures.judged_queries(queries, truth_file, opened, encoder)
-    vectors = asked.vectors
-    given, weights = chosen.pop("query_groups"), chosen.pop("weights")
-    given = asked.query_of if given is None else given
-    query_of = np.arange(len(vectors)) if given is None else given
-    if len(query_of) != len(vectors):
-        raise InputError(f"--query-groups must have a number for each query row, {len(vectors)}, got {len(query_of)}")
-    if weights is not None and len(weights) != len(vectors):
-        raise InputError(f"--weights must have a number for each query row, {len(vectors)}, got {len(weights)}")
-    n_queries = int(query_of.max()) + 1
-    if n_queries != len(judgements):
-        raise InputError(f"{plural(n_queries, 'query')} but ground truth for {len(judgements):,}: they must be as many")
-    opened.search(vectors[:1], len(opened), **chosen)  # load compiled code outside of the time
-    judged: list[tuple[int, float]] = []
-    start = time.perf_counter()
+    truth = truth_from(truth_file, labels, query_labels)
+    asked = judged_question(queries, truth_file, opened, encoder)
+    given = chosen.pop("query_groups")
     with bars() as progress:
-        for chunk in row_blocks(n_queries, len(opened)):  # a whole ranking each: not all of them at once
-            rows = (query_of >= chunk.start) & (query_of < chunk.stop)
-            own = {"query_groups": query_of[rows] - chunk.start, "weights": None if weights is None else weights[rows]}
-            hits = opened.search(vectors[rows], len(opened), **own, **chosen)
-            pairs = zip(range(chunk.start, chunk.stop), hits.ids, strict=True)
-            judged += [(q, average_precision(ids, judgements[q])) for q, ids in pairs if judgements[q].positive]
-            progress("queries", chunk.stop, n_queries)
-    elapsed = time.perf_counter() - start
-    if not judged:
-        raise InputError("no query has a positive item; there is nothing to evaluate")
+        found = evaluate(
+            opened,
+            asked.vectors,
+            truth,
+            k=cuts,
+            query_groups=asked.query_of if given is None else given,
+            names=asked.names,
+            batch=batch,
+            whole=whole,
+            euclidean=euclidean,
+            progress=progress,
+            **chosen,
+        )
+    if output is not None:
+        with writing(output):
+            text = found.to_json(per_query=per_query) if output.suffix == ".json" else found.to_csv(per_query=per_query)
+            output.write_text(text, "utf-8", "surrogateescape", newline="")
+        print(f"{output}: {found.summary()}")
+    elif as_json or as_csv:
+        print(found.to_json(per_query=per_query) if as_json else found.to_csv(per_query=per_query).rstrip())
+    else:
+        _show(found, per_query)
+
+
+def _show(found: Evaluation, per_query: bool) -> None:
+    """On a terminal a table; in a pipe lines, tab-separated. The last line is a summary."""
     if per_query:
-        for q, value in judged:
-            print(f"query {q if asked.names is None else asked.names[q]}: {100 * value:.2f}")
-    left_out = n_queries - len(judged)
-    print(
-        f"mAP {100 * np.mean([value for _, value in judged]):.2f} over {plural(len(judged), 'query')}"
-        + (f" ({left_out} without positives left out)" if left_out else "")
-        + f", {1000 * elapsed / n_queries:.2f} ms per query for the whole ranking"
-    )
+        measure = found.measures[-1]
+        name_of_one = measure.removeprefix("m")  # of one query there is no mean
+        for name, value in zip(found.names, found.per_query(measure), strict=True):
+            if value == value:  # not NaN
+                print(f"query {name}: {name_of_one} {100 * value:.2f}")
+    titles, rows = found.table()
+    if out.is_terminal:
+        table = Table()
+        for number, title in enumerate(titles):
+            table.add_column(title, justify="right" if number else "left")
+        for row in rows:
+            table.add_row(*row)
+        out.print(table, highlight=False)
+    else:
+        for row in (titles, *rows):
+            print(*row, sep="\t")
+    print(found.summary())
+
+
+def _cuts(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"-k must be whole numbers with commas, such as 1,5,20, got '{text}'") from None

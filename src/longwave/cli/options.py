@@ -8,22 +8,17 @@ from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from longwave import filters, registry
-from longwave.errors import FileError, InputError
-from longwave.files.bounded import read_npy
-from longwave.files.vectors import read_labels, read_vectors, split_name
-from longwave.pictures import is_picture
+from longwave.cli.reading import labels_from, numbers_from, where_from
+from longwave.errors import InputError
 from longwave.search import blending
 from longwave.search.blending import Blend, Blending
 from longwave.search.euclidean import Euclidean
 from longwave.solvers import Solver
 from longwave.spectrum import Method
 from longwave.spectrum.advised import Advised
-from longwave.storage.folder import is_index
-from longwave.types import Array
 
 FILES = ".npy .npz .fvecs .bvecs .mat .h5 .parquet .safetensors .csv; FILE:NAME picks one array of several"
 
@@ -50,7 +45,7 @@ FilterText = Annotated[
 NeighborsOption = Annotated[
     int | None,
     typer.Option(
-        help="Nearest vectors of each query, at which the search begins; by default what `info` says of the index."
+        help="How many nearest vectors of each query the search begins at; by default what `info` says of the index."
     ),
 ]
 IndexFilter = Annotated[
@@ -64,7 +59,7 @@ IndexFilter = Annotated[
 CutOption = Annotated[
     int | None,
     typer.Option(
-        help="Most vectors at which the search of a query of several regions begins; by default all its --neighbors."
+        help="How many vectors at most a query of several regions begins at; by default the --neighbors of each region."
     ),
 ]
 QueryGroups = Annotated[
@@ -93,7 +88,9 @@ SolverText = Annotated[
 ]
 Complement = Annotated[
     bool,
-    typer.Option(help="Estimate what the basis leaves out, or leave it out as the paper's formula does."),
+    typer.Option(
+        help="Estimate the part of the answer that the basis lacks, or ignore it as the paper's formula does."
+    ),
 ]
 Tolerance = Annotated[
     float | None,
@@ -108,86 +105,28 @@ BlendWeight = Annotated[
     typer.Option(
         "--blend",
         metavar="W",
-        help="What Euclidean similarity adds: anchor (keeps the nearest in front), a weight W where the basis is thin "
-        "(the paper's FSRw), or 0 for nothing. By default what the index was built with.",
+        help="How nearest neighbours count: anchor (outstanding ones stay in front), a weight W for items that the "
+        "basis represents badly (the paper's FSRw), or 0 for not at all. By default what the index was built with.",
     ),
 ]
 BlendScale = Annotated[
     str,
     typer.Option(
-        help="What W is relative to: peak (the best score), impulse (a lone item's) or printed (1, as in the paper)."
+        help="Unit of W: peak (the best score), impulse (the score of a lone item) or printed (1, as in the paper)."
     ),
 ]
 BlendEverywhere = Annotated[
-    bool, typer.Option("--blend-everywhere", help="With --blend W: add it to all items alike, which suits texts.")
+    bool,
+    typer.Option(
+        "--blend-everywhere", help="With --blend W: count nearest neighbours for all items alike, which suits texts."
+    ),
 ]
 RegionSum = Annotated[
     str,
     typer.Option(
-        help="Sum over the regions of a query: similarities (as in the paper) or products (as in its scripts)."
+        help="What is summed over the regions of a query: similarities (the paper's) or products (its scripts')."
     ),
 ]
-
-
-def vectors_from(text: str) -> Array:
-    """Read FILE or FILE:NAME."""
-    path, name = split_name(text)
-    if path.is_dir():
-        raise FileError(_folder_hint(path))
-    if is_picture(path) and path.is_file():
-        raise FileError(f"{path} is a picture; index its folder with: longwave build --images {path.parent} -o INDEX")
-    return read_vectors(path, name=name)
-
-
-def _folder_hint(folder: Path) -> str:
-    """What to do with a folder where a file of vectors is expected."""
-    if is_index(folder):
-        return f"{folder} is an index; give the file of vectors that it was built from"
-    if any(is_picture(path) for path in folder.iterdir()):
-        return f"{folder} is a folder of pictures; index it with: longwave build --images {folder} -o INDEX"
-    return f"{folder} is a folder; give a file of vectors, or a folder of pictures with: longwave build --images FOLDER"
-
-
-def read_label_file(text: str) -> Array:
-    """Read FILE or FILE:NAME of ints or strings."""
-    path, name = split_name(text)
-    return read_labels(path, name=name)
-
-
-def labels_from(text: str | None) -> Array | None:
-    """As `read_label_file`; None stays None."""
-    return None if text is None else read_label_file(text)
-
-
-def numbers_from(text: str) -> Array:
-    """A flat list of numbers: .npy, or text with one per line."""
-    path = Path(text)
-    try:
-        array = read_npy(path) if path.suffix == ".npy" else np.loadtxt(path, ndmin=1)
-    except (OSError, ValueError) as error:
-        raise FileError(f"cannot read numbers from {text}: {error}") from error
-    return np.ravel(array)
-
-
-def where_from(text: str) -> Array:
-    """Ids, or a mask where the file holds true and false."""
-    path, name = split_name(text)
-    if path.suffix == ".npy" and path.is_file():
-        try:
-            array: Array = read_npy(path)
-        except (OSError, ValueError) as error:
-            raise FileError(f"cannot read {text}: {error}") from error
-        if array.dtype == bool:
-            return array
-    return read_labels(path, name=name)
-
-
-def lists_from(text: str) -> Array | tuple[Array, Array]:
-    """Row numbers from one file, or a pair with their similarities from an .npz with `ids` and `similarities`."""
-    path, name = split_name(text)
-    if path.suffix == ".npz" and name is None:
-        return read_vectors(path, name="ids"), read_vectors(path, name="similarities")
-    return read_vectors(path, name=name)
 
 
 def spectrum_from(text: str, rank: int | None, oversampling: int | None, iterations: int | None) -> Method | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +11,8 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
-from longwave.cli.display import out, readable
+from longwave.cli.screen import out
+from longwave.display import readable
 from longwave.errors import FileError, plural, writing
 from longwave.files.vectors import split_name
 from longwave.types import Array, Hits
@@ -23,12 +22,14 @@ SUFFIXES = (".npz", ".json", ".csv")
 _LINES = 40
 
 
-def check_output(path: Path | None, index: Path, inputs: Sequence[str] = ()) -> None:
+def check_output(
+    path: Path | None, index: Path, inputs: Sequence[str] = (), *, suffixes: Sequence[str] = SUFFIXES
+) -> None:
     """Raise before the search if the result could not be written, or would replace what is read."""
     if path is None:
         return
-    if path.suffix not in SUFFIXES:
-        raise FileError(f"cannot write {path}: the suffix must be one of {', '.join(SUFFIXES)}")
+    if path.suffix not in suffixes:
+        raise FileError(f"cannot write {path}: the suffix must be one of {', '.join(suffixes)}")
     check_folder(path)
     check_apart(path, *inputs)
     if index.resolve() in path.resolve().parents:
@@ -54,34 +55,20 @@ def deliver(hits: Hits, path: Path | None, asked: str, names: Sequence[str] | No
         print_hits(hits, asked=asked, names=names)
     else:
         write_hits(hits, path, names)
-        print(f"{path}: {plural(len(hits), asked)} × {plural(hits.ids.shape[1], 'hit')}")
+        print(f"{path}: {plural(hits.n_queries, asked)} × {plural(hits.ids.shape[1], 'hit')}")
 
 
 def write_hits(hits: Hits, path: Path, names: Sequence[str] | None = None) -> None:
     """Write ids and scores by suffix: .npz (arrays), .json (a list per query), .csv (query, rank, id, score)."""
-    labels: Sequence[Any] = range(len(hits)) if names is None else names
     with writing(path):
         if path.suffix == ".npz":
             more: dict[str, Any] = {} if hits.confidence is None else {"confidence": hits.confidence}
             if names is not None:
                 more["queries"] = np.array(names)
             np.savez(path, ids=hits.ids, scores=hits.scores, **more)
-        elif path.suffix == ".json":
-            rows = [{"ids": i.tolist(), "scores": s.tolist()} for s, i in zip(*hits, strict=True)]
-            if hits.confidence is not None:
-                rows = [{**row, "confidence": float(c)} for row, c in zip(rows, hits.confidence, strict=True)]
-            if names is not None:
-                rows = [{"query": name, **row} for name, row in zip(names, rows, strict=True)]
-            path.write_text(json.dumps(rows), "utf-8")
-        else:
-            # names of files need not be Unicode
-            with path.open("w", newline="", encoding="utf-8", errors="surrogateescape") as file:
-                writer = csv.writer(file)
-                writer.writerow(["query", "rank", "id", "score"])
-                for query, scores, ids in zip(labels, *hits, strict=True):
-                    writer.writerows(
-                        [query, rank, i, s] for rank, (i, s) in enumerate(zip(ids, scores, strict=True), 1)
-                    )
+            return
+        text = hits.to_json(names) if path.suffix == ".json" else hits.to_csv(names)
+        path.write_text(text, "utf-8", "surrogateescape", newline="")  # names of files need not be Unicode
 
 
 def check_picture(path: Path) -> None:
@@ -103,7 +90,7 @@ def check_folder(path: Path) -> None:
 
 def print_hits(hits: Hits, *, asked: str = "query", queries: int = 10, names: Sequence[str] | None = None) -> None:
     """In a pipe a line per hit, tab-separated; on a terminal a table, or lists where ids are too long for one."""
-    labels: Sequence[Any] = range(len(hits)) if names is None else names
+    labels: Sequence[Any] = range(hits.n_queries) if names is None else names
     if not out.is_terminal:
         print("query\trank\tid\tscore")
         for query, scores, ids in zip(labels, *hits, strict=True):
@@ -130,8 +117,8 @@ def print_hits(hits: Hits, *, asked: str = "query", queries: int = 10, names: Se
         for query, row in zip(labels, cells[:queries], strict=False):
             table.add_row(escape(str(query)), *(escape(f"{i}\n{s}") for i, s in row[:shown]))
         out.print(table)
-    if len(hits) > queries or hits.ids.shape[1] > shown:
-        size = f"{plural(len(hits), asked)} × {plural(hits.ids.shape[1], 'hit')}"
+    if hits.n_queries > queries or hits.ids.shape[1] > shown:
+        size = f"{plural(hits.n_queries, asked)} × {plural(hits.ids.shape[1], 'hit')}"
         print(f"{size}; write all of them with -o hits.csv (or .npz, .json)")
     if hits.confidence is not None:
         print(f"confidence {_range(hits.confidence, '.2f')}: how far to trust the graph, from 0 to 1")

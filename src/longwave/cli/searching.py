@@ -9,11 +9,15 @@ import typer
 
 from longwave import filters
 from longwave.cli import options as o
-from longwave.cli import pictures, results
+from longwave.cli import picture_options as p
+from longwave.cli import results
 from longwave.cli.application import app
-from longwave.cli.display import err
+from longwave.cli.asking import items_from, question_from
+from longwave.cli.screen import err
+from longwave.cli.sheets import check_sheet, write_sheet
 from longwave.errors import InputError
 from longwave.index import Index
+from longwave.pictures import Gallery
 
 
 @app.command()
@@ -28,14 +32,17 @@ def search(
     ],
     k: Annotated[int, typer.Option("-k", help="Number of hits for each query.")] = 10,
     output: o.HitsFile = None,
-    box: pictures.Boxes = None,
-    together: pictures.Together = False,
-    sheet: pictures.Sheet = None,
-    encoder: pictures.SameEncoder = None,
+    box: p.Boxes = None,
+    together: p.Together = False,
+    sheet: p.Sheet = None,
+    encoder: p.SameEncoder = None,
     *,
     chosen: dict[str, Any],
 ) -> None:
     """Search an index with vectors or pictures.
+
+    Shows for each query the ids of the best items and their scores; higher is better. Options change how far the search
+    reaches, how exact it is and which items count; without any, the index knows what to do.
 
     \b
     longwave search photos.longwave queries.npy -k 5
@@ -46,16 +53,16 @@ def search(
     """
     results.check_output(output, index, queries)
     opened = Index.load(index)
-    pictures.check_sheet(sheet, opened, queries)
+    check_sheet(sheet, opened, queries)
     with err.status("searching"):
-        asked = pictures.queries_from(queries, opened, box=box, together=together, encoder=encoder)
+        asked = question_from(queries, opened, box=box, together=together, encoder=encoder)
         if asked.query_of is not None:
             if chosen["query_groups"] is not None:
                 raise InputError("pictures are queries of their own; leave out --query-groups, or say --together")
             chosen["query_groups"] = asked.query_of
         hits = opened.search(asked.vectors, k, **chosen)
     if sheet is not None:
-        pictures.write_sheet(sheet, asked, hits, opened)
+        write_sheet(sheet, asked.parts, hits, opened)
     results.deliver(hits, output, "query", asked.names)
 
 
@@ -66,13 +73,13 @@ def similar(
     ids: Annotated[list[str], typer.Argument(metavar="ID", help="Items of the index: ids, or paths of pictures.")],
     k: Annotated[int, typer.Option("-k", help="Number of hits for each item.")] = 10,
     output: o.HitsFile = None,
-    sheet: pictures.Sheet = None,
+    sheet: p.Sheet = None,
     *,
     chosen: dict[str, Any],
 ) -> None:
     """Find more like some items of an index.
 
-    They are the queries; each is left out of its own hits.
+    Each item that you name is a query; it is left out of its own hits.
 
     \b
     longwave similar photos.longwave 17 42
@@ -81,12 +88,12 @@ def similar(
     del chosen["query_groups"], chosen["weights"]  # of rows; here the index has them
     results.check_output(output, index)
     opened = Index.load(index)
-    pictures.check_sheet(sheet, opened)
-    asked = pictures.ids_from(ids, opened)
-    items = None if sheet is None else pictures.items_of(opened, asked)
+    check_sheet(sheet, opened)
+    asked = items_from(ids, opened)
     hits = opened.search_by_id(asked, k, **chosen)
-    if sheet is not None and items is not None:
-        pictures.write_sheet(sheet, items, hits, opened)
+    if sheet is not None:
+        gallery = Gallery(opened)
+        write_sheet(sheet, [[(gallery.place(item), None)] for item in asked], hits, opened)
     results.deliver(hits, output, "item", [str(name) for name in asked])
 
 
@@ -101,24 +108,25 @@ def explain(
     ],
     item: Annotated[str, typer.Argument(metavar="ID", help="Item to explain: its id, or the path of a picture.")],
     row: Annotated[int, typer.Option(help="Which of the QUERIES, counted from 0.")] = 0,
-    box: pictures.Boxes = None,
-    encoder: pictures.SameEncoder = None,
+    box: p.Boxes = None,
+    encoder: p.SameEncoder = None,
     filter: o.IndexFilter = None,
     neighbors: o.NeighborsOption = None,
 ) -> None:
     """Explain why an item was found.
 
-    Shows what each neighbour of the query adds to the score, and the strongest way through the graph.
+    A search begins at the nearest neighbours of the query and spreads along the graph. This shows what each of these
+    neighbours adds to the score of the item, and the strongest way through the graph from the query to it.
 
     \b
     longwave explain photos.longwave queries.npy 4711 --row 3
     longwave explain holiday.longwave beach.jpg sea.jpg
     """
     opened = Index.load(index)
-    asked = pictures.queries_from([queries], opened, box=box, encoder=encoder)
+    asked = question_from([queries], opened, box=box, encoder=encoder)
     query_of = np.arange(len(asked.vectors)) if asked.query_of is None else asked.query_of
     if not 0 <= row <= query_of.max():
         raise InputError(f"--row must be from 0 to {query_of.max()}, got {row}")
-    (name,) = pictures.ids_from([item], opened)
+    (name,) = items_from([item], opened)
     h = None if filter is None else filters.parse(filter)
     print(opened.explain(asked.vectors[query_of == row], name, filter=h, neighbors=neighbors))

@@ -11,7 +11,7 @@ from rich.table import Table
 from longwave.advice.memory import show
 from longwave.cli import results
 from longwave.cli.application import app
-from longwave.cli.display import out
+from longwave.cli.screen import out
 from longwave.errors import MissingExtraError
 
 

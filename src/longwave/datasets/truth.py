@@ -1,39 +1,14 @@
-"""Ground truth as a value, whatever official file it was read from."""
+"""Ground truth as it is made from official files: checked, then frozen."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from longwave.datasets.benchmark import check_known
 from longwave.errors import InputError
-from longwave.evaluation import Graded, Judgement
-
-Judged = TypeVar("Judged", Judgement, Graded)
-
-
-@dataclass(frozen=True)
-class GroundTruth(Generic[Judged]):
-    """images: names, one for each row of the descriptors. queries: names. judgements: of each query, by row number.
-
-    boxes: of each query, in pixels of its image (left, top, right, bottom), where the file has them.
-    """
-
-    images: Sequence[str]
-    queries: Sequence[str]
-    judgements: Sequence[Judged]
-    boxes: Sequence[tuple[float, ...]] | None = None
-
-    @property
-    def left_out(self) -> int:
-        """Queries without a positive: no measure is defined for them, and evaluation leaves them out."""
-        return sum(not positives(judged) for judged in self.judgements)
-
-
-def positives(judged: Judgement | Graded) -> list[int]:
-    """All that is right for a query, easy or hard."""
-    return list(judged.positive) if isinstance(judged, Judgement) else [*judged.easy, *judged.hard]
+from longwave.evaluation.truth import GroundTruth as GroundTruth
+from longwave.evaluation.truth import Judged
 
 
 def made(

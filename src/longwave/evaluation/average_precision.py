@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,14 @@ from longwave.types import Array
 
 @dataclass(frozen=True)
 class Judgement:
-    """What is right for one query: positive ids, and junk ids that count neither way."""
+    """What is right for one query: positive ids, and junk ids that count neither way.
+
+    grades: how relevant each positive is, for nDCG; None where all are equally so.
+    """
 
     positive: Collection[Any]
     junk: Collection[Any] = ()
+    grades: Mapping[Any, float] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         seen: set[Any] = set()

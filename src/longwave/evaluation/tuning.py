@@ -7,7 +7,7 @@ better by more than the standard error of the difference.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, TypeAlias
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longwave.errors import InputError
+from longwave.evaluation.average_precision import Judgement, average_precision, label_judgements
 from longwave.filters import LowPass
 from longwave.graph import lists as neighbors
 from longwave.graph import weights as kernels
@@ -32,6 +33,8 @@ Judge: TypeAlias = Callable[[Array, NDArray[np.int64]], Array]
 
 # Queries that are asked, a random choice of more: the standard error of their mean is then about a point.
 _QUERIES = 100
+# Vectors that are held out as queries, at most.
+_HELD_OUT = 200
 # Relative error of the answers that are compared: finer than any difference between settings.
 _TOLERANCE = 1e-3
 
@@ -68,8 +71,8 @@ VARIED: dict[str, tuple[Any, ...]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
-    """A setting and what it scored: the value of every query."""
+class Trial:
+    """A setting that was tried, and its value for every query."""
 
     choice: Choice
     values: Array
@@ -79,7 +82,7 @@ class Row:
         """Mean over the queries."""
         return float(self.values.mean())
 
-    def better_than(self, other: Row) -> bool:
+    def better_than(self, other: Trial) -> bool:
         """Whether the mean is larger by more than the standard error of the difference."""
         gain = self.values - other.values
         return bool(gain.mean() > gain.std() / np.sqrt(len(gain)))
@@ -89,8 +92,8 @@ class Row:
 class Tuning:
     """All settings tried in order, the one to take, and the mean value of Euclidean search."""
 
-    rows: list[Row]
-    chosen: Row
+    trials: list[Trial]
+    chosen: Trial
     euclidean: float
 
 
@@ -102,7 +105,10 @@ def tune(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Tuning:
-    """Vary one setting after the other. unit: (n, d), queries: (q, d), unit vectors. At most 100 queries are asked."""
+    """Vary one setting after the other. unit: (n, d), queries: (q, d), unit vectors. At most 100 queries are asked.
+
+    judge: what a ranking is worth; `judge_by` makes one from judgements.
+    """
     if len(unit) < 2:
         raise InputError(f"tuning needs at least 2 vectors, got {len(unit)}")
     rng = np.random.default_rng(seed)
@@ -118,19 +124,48 @@ def tune(
     def ranked(choice: Choice, **options: Any) -> Array:
         return built(choice.k, choice.kernel).search(queries[asked], len(unit), **options).ids
 
-    def tried(choice: Choice) -> Row:
+    def tried(choice: Choice) -> Trial:
         options = {"filter": LowPass(choice.alpha), "neighbors": choice.neighbors, "blend": choice.blend or 0}
-        row = Row(choice, judge(ranked(choice, solver=ConjugateGradient(_TOLERANCE), **options), asked))
-        rows.append(row)
+        trial = Trial(choice, judge(ranked(choice, solver=ConjugateGradient(_TOLERANCE), **options), asked))
+        trials.append(trial)
         if progress:
-            progress("settings", len(rows), total)
-        return row
+            progress("settings", len(trials), total)
+        return trial
 
-    rows: list[Row] = []
+    trials: list[Trial] = []
     best = tried(Choice())
     for name, values in VARIED.items():
         for value in values:
-            row = tried(replace(best.choice, **{name: value}))
-            best = row if row.better_than(best) else best
+            trial = tried(replace(best.choice, **{name: value}))
+            best = trial if trial.better_than(best) else best
     plain = judge(ranked(Choice(), solver=Euclidean()), asked)
-    return Tuning(rows, best, float(plain.mean()))
+    return Tuning(trials, best, float(plain.mean()))
+
+
+def judge_by(judgements: Sequence[Judgement], ids: Array) -> Judge:
+    """Average precision by known answers. judgements: of each query. ids: (n,) what they call the vectors."""
+
+    def judge(ranked: Array, rows: NDArray[np.int64]) -> Array:
+        pairs = zip(ids[ranked], (judgements[row] for row in rows), strict=True)
+        return np.array([average_precision(own, judged) for own, judged in pairs])
+
+    return judge
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Some labelled vectors as queries, the others as the collection; both by row number."""
+
+    queries: NDArray[np.int64]
+    collection: NDArray[np.int64]
+    judgements: list[Judgement]
+
+
+def hold_out(labels: Array, ids: Array, *, seed: int = 0) -> HeldOut:
+    """A tenth of the vectors, 200 at most, as queries; right is what has their label. labels, ids: (n,)"""
+    if len(labels) != len(ids):
+        raise InputError(f"there must be a label for each vector, {len(ids)}, got {len(labels)}")
+    order = np.random.default_rng(seed).permutation(len(ids))
+    count = max(1, min(_HELD_OUT, len(ids) // 10))
+    queries, rest = order[:count], np.sort(order[count:])
+    return HeldOut(queries, rest, label_judgements(labels[queries], labels[rest], ids[rest]))

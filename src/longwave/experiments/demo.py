@@ -28,8 +28,11 @@ DEFAULT = "Longwave's default"
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
-    """One line of the table. precision: (queries,) AP of each; milliseconds per query; bytes the search needs."""
+class Variant:
+    """A kind of search, measured: one line of the table.
+
+    precision: (queries,) AP of each. milliseconds: per query. bytes: what the search needs.
+    """
 
     name: str
     how: str
@@ -44,7 +47,7 @@ class Row:
         return 100 * float(self.precision.mean())
 
 
-def run(report: Callable[[Row], None] = lambda row: None) -> tuple[list[Row], LabelledSet, Array, Array]:
+def run(report: Callable[[Variant], None] = lambda row: None) -> tuple[list[Variant], LabelledSet, Array, Array]:
     """Search 200 held-out digits among 1,597. Returns rows, the set, and row numbers of queries and collection."""
     data = digits()
     queries, collection = held_out(len(data.vectors), n_queries=N_QUERIES)
@@ -91,7 +94,7 @@ def _measure(
     judgements: list[Judgement],
     options: dict[str, Any],
     parts: tuple[str, ...],
-) -> Row:
+) -> Variant:
     search = {} if name == DEFAULT else {"neighbors": NEIGHBORS, "filter": LowPass(0.99), **options}
     index.search(queries[:1], len(index), **search)  # compile outside of the time
     start = time.perf_counter()
@@ -99,10 +102,10 @@ def _measure(
     elapsed = time.perf_counter() - start
     precision = np.array([average_precision(r, j) for r, j in zip(hits.ids, judgements, strict=True)])
     memory = index.memory()
-    return Row(name, how, precision, 1000 * elapsed / len(queries), sum(memory[part] for part in parts), hits)
+    return Variant(name, how, precision, 1000 * elapsed / len(queries), sum(memory[part] for part in parts), hits)
 
 
-def draw(rows: list[Row], data: LabelledSet, queries: Array, collection: Array, path: Path) -> None:
+def draw(rows: list[Variant], data: LabelledSet, queries: Array, collection: Array, path: Path) -> None:
     """Write the picture: the query that gains most, two in between, and the one that gains least."""
     named = {row.name: row for row in rows}
     plain, manifold = named["Euclidean"], named[DEFAULT]

@@ -1,6 +1,12 @@
-"""From pictures to vectors: encoders, R-MAC regions, whitening, reduction (extras `images` and `torch`)."""
+"""Pictures: a folder of them to an index, a picture or a part of one to a query (extras `images` and `torch`).
 
+`build_index` makes the index and `Gallery` searches it by picture. Below them: encoders, R-MAC regions, whitening,
+reduction, files of descriptors, contact sheets. Leans on the index.
+"""
+
+from longwave.pictures.building import build_index
 from longwave.pictures.describe import Description, describe_folder, describe_queries
+from longwave.pictures.description_file import read_description, write_description
 from longwave.pictures.encoders import (
     Encoder,
     OnnxEncoder,
@@ -10,27 +16,25 @@ from longwave.pictures.encoders import (
     to_onnx,
     write_onnx,
 )
-from longwave.pictures.folder import (
-    has_recipe,
-    index_facts,
-    read_description,
-    recipe_from,
-    whitening_from,
-    write_description,
-)
-from longwave.pictures.opening import SUFFIXES, is_picture, list_pictures, open_picture, parse_box
-from longwave.pictures.recipe import Recipe
+from longwave.pictures.encoding import remove_finished
+from longwave.pictures.facts import index_facts, is_of_pictures, treatment_from, whitening_from
+from longwave.pictures.finding import SUFFIXES, is_picture, list_pictures
+from longwave.pictures.gallery import Gallery, PictureQuery, query
+from longwave.pictures.opening import open_picture, parse_box
 from longwave.pictures.reduction import reduce_regions
 from longwave.pictures.regions import grid, pooled_regions
 from longwave.pictures.sheet import Answer, Cell, check_drawing, draw_sheet
+from longwave.pictures.thumbnails import thumbnail
+from longwave.pictures.treatment import Treatment
 from longwave.pictures.whitening import Whitening, learn_pca, learn_supervised, read_whitening, write_whitening
 
 __all__ = [
-    "describe_folder", "describe_queries", "Description", "Recipe",
+    "build_index", "Gallery", "PictureQuery", "query", "thumbnail",
+    "describe_folder", "describe_queries", "Description", "Treatment", "remove_finished",
     "Encoder", "OnnxEncoder", "TorchEncoder", "default_encoder", "open_encoder", "to_onnx", "write_onnx",
     "grid", "pooled_regions", "Whitening", "learn_pca", "learn_supervised", "read_whitening", "write_whitening",
     "reduce_regions",
-    "write_description", "read_description", "index_facts", "has_recipe", "recipe_from", "whitening_from",
+    "write_description", "read_description", "index_facts", "is_of_pictures", "treatment_from", "whitening_from",
     "SUFFIXES", "is_picture", "list_pictures", "open_picture", "parse_box",
     "Answer", "Cell", "check_drawing", "draw_sheet",
 ]  # fmt: skip

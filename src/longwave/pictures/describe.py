@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from longwave.checks import check_counts
 from longwave.errors import DataWarning, FileError, InputError, plural
-from longwave.pictures.encoders import Encoder
+from longwave.pictures.encoders import DEFAULT, Encoder, Scale, open_encoder
 from longwave.pictures.encoding import Chunk, Raw, encode
-from longwave.pictures.opening import Box, list_pictures, open_picture
-from longwave.pictures.recipe import Recipe
+from longwave.pictures.finding import list_pictures
+from longwave.pictures.opening import Box, Picture, open_picture, picture_name
 from longwave.pictures.reduction import reduce_regions
 from longwave.pictures.regions import pooled_regions
+from longwave.pictures.treatment import Treatment
 from longwave.pictures.whitening import Whitening, check_shrinkage, learn_pca, learn_supervised
 from longwave.rows.vectors import normalize
 from longwave.storage.checkpoints import open_checkpoint
@@ -48,7 +49,7 @@ class Description:
     item_of: NDArray[np.int64] | None
     paths: tuple[str, ...]
     folder: str
-    recipe: Recipe
+    treatment: Treatment
     whitening: Whitening | None
     skipped: tuple[tuple[str, str], ...] = ()
 
@@ -80,8 +81,10 @@ class Learned:
 
 def describe_folder(
     folder: str | Path,
-    encoder: Encoder,
+    encoder: Encoder | str | Path = DEFAULT,
     *,
+    mean: Scale | None = None,
+    std: Scale | None = None,
     size: int = 512,
     pool: str = "max",
     scales: int = 3,
@@ -98,16 +101,28 @@ def describe_folder(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Description:
-    """Describe all pictures of a folder: R-MAC by default, or its regions kept apart.
+    """Describe all pictures of a folder by vectors: one for each picture (R-MAC), or one for each of its regions.
 
-    Each region is pooled from the map, l2, whitened, l2; without `regions` they are summed, and l2 again. reduce: at
-    most so many regions per picture, by a Gaussian mixture. whitening: a known one; else, with `whiten`, it is learned
-    here: PCA, or supervised where `pairs` names pictures that show the same, both with `shrinkage` (`learn_pca`), 5 by
-    default and more for fewer than 100 pictures. recentre: give a known whitening the mean of these pictures.
-    dimensions: 512 of a picture, 128 of a region by default, fewer where there are few pictures. workdir: finished
-    chunks of 64 pictures are kept there, and the same call goes on. workers: processes that decode; a script that uses
-    them needs `if __name__ == "__main__":`.
     Pictures that cannot be read are left out with a warning, and listed in `skipped`.
+
+    The picture:
+
+    - encoder: "lite0", the path of an .onnx file, or an `Encoder`. mean, std: pixels an .onnx file takes, (x − mean) /
+      std, where it does not say so itself.
+    - size: longest side in pixels; larger pictures are made smaller.
+    - pool: how a region of the feature map becomes a vector, "max", "gem" or "spoc". scales: how fine the regions are.
+    - regions: keep the regions apart; else they are summed to one vector. reduce: at most so many for each picture;
+      similar ones are merged by a Gaussian mixture.
+
+    The whitening, which balances the dimensions:
+
+    - whiten: learn it on these pictures, by PCA; or, where `pairs` names pictures that show the same, from those.
+    - whitening: one that is known, instead. recentre: give it the mean of these pictures.
+    - dimensions: how many it keeps. By default 512 of a picture and 128 of a region, fewer where pictures are few.
+    - shrinkage: how cautious it is (`learn_pca`); 5 by default, and more below 100 pictures.
+
+    The work: workdir is a folder for finished parts of 64 pictures; after a crash the same call goes on from there.
+    workers: processes that decode; a script that uses them needs `if __name__ == "__main__":`.
     """
     if dimensions is not None:
         check_counts(dimensions=dimensions)
@@ -120,12 +135,17 @@ def describe_folder(
         raise InputError("recentre is for a whitening from elsewhere: give it (--whiten FILE.npz), or leave it out")
     if dimensions is not None and whitening is None and not whiten:
         raise InputError("dimensions are kept by a whitening, and there is none: leave them out, or whiten")
-    names = list_pictures(folder)
+    names = list_pictures(folder)  # an empty folder is said before an encoder is opened
     _check_pairs(pairs, names)
-    recipe = Recipe.of(encoder, size=size, pool=pool, scales=scales, regions=regions, reduce=reduce)
-    if whitening is not None and len(whitening.mean) != recipe.channels:
+    found = str(Path(encoder).absolute()) if isinstance(encoder, str | Path) and str(encoder) != DEFAULT else None
+    if isinstance(encoder, str | Path):
+        encoder = open_encoder(str(encoder), mean=mean, std=std)
+    elif mean is not None or std is not None:
+        raise InputError("mean and std are for the path of an .onnx file; an encoder that is open has its own")
+    treatment = Treatment.of(encoder, size=size, pool=pool, scales=scales, regions=regions, reduce=reduce)
+    if whitening is not None and len(whitening.mean) != treatment.channels:
         raise InputError(
-            f"the whitening is for {len(whitening.mean)} channels, {encoder.name} has {recipe.channels}; "
+            f"the whitening is for {len(whitening.mean)} channels, {encoder.name} has {treatment.channels}; "
             "take one that was learned with this encoder"
         )
     root = Path(folder).absolute()
@@ -133,7 +153,7 @@ def describe_folder(
     if workdir is not None:
         checkpoint = open_checkpoint(Path(workdir), np.zeros(0), {"kind": "pictures"})
     chunks = encode(
-        [root / name for name in names], recipe, encoder, checkpoint=checkpoint, workers=workers, progress=progress
+        [root / name for name in names], treatment, encoder, checkpoint=checkpoint, workers=workers, progress=progress
     )
     counts, reasons = _readings(chunks)
     skipped = tuple((name, reason) for name, reason in zip(names, reasons, strict=True) if reason)
@@ -152,51 +172,53 @@ def describe_folder(
     elif whitening is not None:
         whitening = whitening if dimensions is None else whitening.cut(dimensions)
         whitening = whitening.recentred(_sample(chunks, total, seed)) if recentre else whitening
-    width = recipe.channels if whitening is None else whitening.dimensions
+    width = treatment.channels if whitening is None else whitening.dimensions
     vectors = np.empty((total if regions else len(readable), width), dtype=np.float32)
     filled = 0
     for raw in (chunk.raw() for chunk in chunks):
         if not raw.counts.any():
             continue
-        own = _finished(raw, recipe, whitening)
+        own = _finished(raw, treatment, whitening)
         vectors[filled : filled + len(own)] = own
         filled += len(own)
-    recipe = replace(recipe, whitening=_name(whitening), dimensions=vectors.shape[1])
+    treatment = replace(treatment, whitening=_name(whitening), dimensions=vectors.shape[1])
+    treatment = treatment if found is None else replace(treatment, encoder=found)
     item_of = np.repeat(np.arange(len(readable)), counts[counts > 0]) if regions else None
     if reduce is not None and item_of is not None:
         vectors, item_of = reduce_regions(vectors, item_of, count=reduce, seed=seed, progress=progress)
-    return Description(vectors, item_of, tuple(readable), str(root), recipe, whitening, skipped)
+    return Description(vectors, item_of, tuple(readable), str(root), treatment, whitening, skipped)
 
 
 def describe_queries(
-    pictures: Sequence[str | Path],
+    pictures: Sequence[Picture],
     encoder: Encoder,
-    recipe: Recipe,
+    treatment: Treatment,
     whitening: Whitening | None,
     *,
     boxes: Sequence[Box | None] | None = None,
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Query vectors by the recipe of a collection, and the picture of each: (m, d), (m,) 0 … Q−1.
+    """Query vectors by the treatment of a collection, and the picture of each: (m, d), (m,) 0 … Q−1.
 
     boxes: one for each picture, None for the whole. A picture that cannot be read, a box outside of it and another
-    encoder or whitening than the recipe's are errors.
+    encoder or whitening than the treatment's are errors.
     """
-    known = Recipe.of(encoder)
+    known = Treatment.of(encoder)
     same = {name: getattr(known, name) for name in ("weights", "mean", "std", "channels", "answer")}
-    recipe.check_same(replace(recipe, whitening=_name(whitening), **same))
+    treatment.check_same(replace(treatment, whitening=_name(whitening), **same))
     crops: Sequence[Box | None] = [None] * len(pictures) if boxes is None else boxes
     if len(crops) != len(pictures):
         raise InputError(
             f"{plural(len(pictures), 'picture')} but {plural(len(crops), 'box', 'boxes')}: give one for each, or none"
         )
     parts = []
-    for path, box in zip(pictures, crops, strict=True):
-        (feature_map,) = encoder(open_picture(path, size=recipe.size, box=box)[None])
+    for picture, box in zip(pictures, crops, strict=True):
+        (feature_map,) = encoder(open_picture(picture, size=treatment.size, box=box)[None])
         if not np.isfinite(feature_map).all():
-            raise InputError(f"the encoder gives values that are not finite (NaN or infinite) for {path}")
-        own = pooled_regions(feature_map, pool=recipe.pool, scales=recipe.scales).astype(np.float16)
-        made = _finished(Raw(own, np.array([len(own)]), np.array([""])), recipe, whitening)
-        seen = made.any(axis=1)  # a region in which nothing answers asks for nothing
+            name = picture_name(picture)
+            raise InputError(f"the encoder gives values that are not finite (NaN or infinite) for {name}")
+        own = pooled_regions(feature_map, pool=treatment.pool, scales=treatment.scales).astype(np.float16)
+        made = _finished(Raw(own, np.array([len(own)]), np.array([""])), treatment, whitening)
+        seen = made.any(axis=1)  # regions without any feature have nothing to search for
         parts.append(made[seen] if seen.any() else made)
     return np.concatenate(parts), np.repeat(np.arange(len(parts)), [len(part) for part in parts])
 
@@ -234,11 +256,11 @@ def _check_pairs(pairs: Sequence[tuple[str, str]] | None, names: list[str]) -> N
         )
 
 
-def _finished(raw: Raw, recipe: Recipe, whitening: Whitening | None) -> NDArray[np.float32]:
+def _finished(raw: Raw, treatment: Treatment, whitening: Whitening | None) -> NDArray[np.float32]:
     """Whitened regions, or their sum for each picture. (m, C) -> (m or pictures, d)"""
     vectors = raw.vectors.astype(np.float32)
     unit = vectors if whitening is None else normalize(whitening(vectors))
-    if recipe.regions:
+    if treatment.regions:
         return unit
     counts = raw.counts[raw.counts > 0]
     return normalize(np.add.reduceat(unit, np.cumsum(counts) - counts, axis=0))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
 from pathlib import Path
@@ -19,10 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longwave.errors import FileError, ResourceError
+from longwave.files.bounded import read_json
 from longwave.pictures.encoders import Encoder
 from longwave.pictures.opening import open_picture
-from longwave.pictures.recipe import Recipe
 from longwave.pictures.regions import pooled_regions
+from longwave.pictures.treatment import Treatment
 from longwave.storage.checkpoints import Checkpoint
 from longwave.types import Array, Progress
 
@@ -69,7 +71,7 @@ class Chunk:
 
 def encode(
     paths: Sequence[Path],
-    recipe: Recipe,
+    treatment: Treatment,
     encoder: Encoder,
     *,
     checkpoint: Checkpoint | None = None,
@@ -81,17 +83,19 @@ def encode(
     workers: processes that decode, beside this one which encodes; 0 to decode here too.
     """
     chunks = [list(paths[start : start + CHUNK]) for start in range(0, len(paths), CHUNK)]
-    names = [_stage(files, recipe) for files in chunks]
-    wanted = [i for i, name in enumerate(names) if checkpoint is None or _is_open(checkpoint, name, chunks[i], recipe)]
+    names = [_stage(files, treatment) for files in chunks]
+    wanted = [
+        i for i, name in enumerate(names) if checkpoint is None or _is_open(checkpoint, name, chunks[i], treatment)
+    ]
     made: dict[int, Raw] = {}
     done = len(paths) - sum(len(chunks[i]) for i in wanted)
     try:
         with _decoders(workers) as decoders:
-            waiting = {i: _decode_all(decoders, chunks[i], recipe.size) for i in wanted[:1]}
+            waiting = {i: _decode_all(decoders, chunks[i], treatment.size) for i in wanted[:1]}
             for place, i in enumerate(wanted):
                 for later in wanted[place + 1 : place + 2]:  # decoded while this one is encoded
-                    waiting[later] = _decode_all(decoders, chunks[later], recipe.size)
-                raw = _encode_chunk(chunks[i], waiting.pop(i)(), recipe, encoder)
+                    waiting[later] = _decode_all(decoders, chunks[later], treatment.size)
+                raw = _encode_chunk(chunks[i], waiting.pop(i)(), treatment, encoder)
                 if checkpoint is None:
                     made[i] = raw
                 else:
@@ -108,18 +112,34 @@ def encode(
     return [Chunk(name, made.get(i), checkpoint) for i, name in enumerate(names)]
 
 
-def _is_open(checkpoint: Checkpoint, name: str, paths: Sequence[Path], recipe: Recipe) -> bool:
+def remove_finished(workdir: str | Path) -> None:
+    """Remove a folder of finished parts, and nothing else: a folder that is something other is left alone."""
+    folder = Path(workdir)
+    with suppress(OSError, ValueError, AttributeError):
+        if read_json(folder / "key.json", follow=False).get("kind") == "pictures":
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_open(checkpoint: Checkpoint, name: str, paths: Sequence[Path], treatment: Treatment) -> bool:
     """Whether a chunk is to be encoded: it is not there, or a picture that failed can be read now."""
     saved = checkpoint.load(name)  # all of it: what is damaged is encoded again
     if saved is None:
         return True
     failed = [path for path, reason in zip(paths, saved["reasons"], strict=True) if reason]
-    return any(not isinstance(_decode(path, recipe.size), str) for path in failed)
+    return any(not isinstance(_decode(path, treatment.size), str) for path in failed)
 
 
-def _stage(paths: Sequence[Path], recipe: Recipe) -> str:
+def _stage(paths: Sequence[Path], treatment: Treatment) -> str:
     """A name that changes with the files of a chunk and with what is done to them."""
-    facts = [recipe.weights, recipe.answer, recipe.mean, recipe.std, recipe.size, recipe.pool, recipe.scales]
+    facts = [
+        treatment.weights,
+        treatment.answer,
+        treatment.mean,
+        treatment.std,
+        treatment.size,
+        treatment.pool,
+        treatment.scales,
+    ]
     states: list[tuple[str, int | None, int | None]] = []
     for path in paths:
         try:
@@ -131,7 +151,7 @@ def _stage(paths: Sequence[Path], recipe: Recipe) -> str:
 
 
 def _encode_chunk(
-    paths: Sequence[Path], decoded: list[NDArray[np.uint8] | str], recipe: Recipe, encoder: Encoder
+    paths: Sequence[Path], decoded: list[NDArray[np.uint8] | str], treatment: Treatment, encoder: Encoder
 ) -> Raw:
     by_shape: dict[tuple[int, ...], list[int]] = {}
     for i, picture in enumerate(decoded):
@@ -144,13 +164,15 @@ def _encode_chunk(
             maps = encoder(np.stack([np.asarray(decoded[i]) for i in batch]))
             for i, feature_map in zip(batch, maps, strict=True):
                 if np.isfinite(feature_map).all():
-                    regions[i] = pooled_regions(feature_map, pool=recipe.pool, scales=recipe.scales).astype(np.float16)
+                    regions[i] = pooled_regions(feature_map, pool=treatment.pool, scales=treatment.scales).astype(
+                        np.float16
+                    )
                 else:
                     decoded[i] = f"{paths[i]} is given values that are not finite (NaN or infinite) by the encoder"
     vectors = (
         np.concatenate([regions[i] for i in sorted(regions)])
         if regions
-        else np.zeros((0, recipe.channels), dtype=np.float16)
+        else np.zeros((0, treatment.channels), dtype=np.float16)
     )
     counts = np.array([len(regions.get(i, ())) for i in range(len(decoded))], dtype=np.int64)
     return Raw(vectors, counts, np.array([p if isinstance(p, str) else "" for p in decoded], dtype=str))

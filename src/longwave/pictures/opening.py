@@ -1,13 +1,14 @@
-"""Picture files: found in a folder, opened upright, as RGB, at the size that is encoded, in bounded memory."""
+"""Picture files: opened upright, as RGB, at the size that is encoded, in bounded memory."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from io import BytesIO
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +18,9 @@ from longwave.files.bounded import check_regular, open_regular
 
 #: Pixels of the upright picture: left, top, right, bottom.
 Box: TypeAlias = tuple[float, float, float, float]
+#: A path, or the bytes of a file.
+Picture: TypeAlias = str | Path | bytes
 
-# Those that Pillow may lack a decoder for are left out by name, not without a word.
-_ASKED_FOR = {".avif", ".heic", ".heif", ".jxl"}
-SUFFIXES = frozenset(
-    {".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".bmp", ".gif", ".jp2", ".ppm", ".pgm"} | _ASKED_FOR
-)
 # What is opened, by Pillow's names: of all that it knows, one starts another program (EPS), and some are seldom tested.
 # HEIF and JXL come with plugins.
 _FORMATS = ("JPEG", "MPO", "PNG", "WEBP", "TIFF", "BMP", "GIF", "JPEG2000", "PPM", "AVIF", "HEIF", "JXL")
@@ -43,28 +41,15 @@ _ORIENTATION, _TILE_WIDTH, _TILE_HEIGHT = 0x0112, 322, 323
 _OPENING = Lock()
 
 
-def is_picture(path: str | Path) -> bool:
-    """Whether the name ends like that of a picture."""
-    return Path(path).suffix.lower() in SUFFIXES
+def picture_name(picture: Picture) -> str:
+    """What messages call it: its path, or "the picture"."""
+    return "the picture" if isinstance(picture, bytes) else str(picture)
 
 
-def list_pictures(folder: str | Path) -> list[str]:
-    """The pictures of a folder and of those in it, by name: paths within it, sorted. Hidden ones are left out."""
-    root = Path(folder)
-    if not root.is_dir():
-        raise FileError(f"{root} is not a folder; give the folder that holds the pictures")
-    try:
-        inside = (p.relative_to(root) for p in root.rglob("*") if is_picture(p) and p.is_file())
-        found = sorted(p.as_posix() for p in inside if not any(part.startswith(".") for part in p.parts))
-    except OSError as error:
-        raise FileError(f"{root} cannot be read: {error.strerror}") from error
-    if not found:
-        raise FileError(f"{root} holds no pictures; their names must end in one of {' '.join(sorted(SUFFIXES))}")
-    return found
-
-
-def open_picture(path: str | Path, *, size: int, box: Box | None = None) -> NDArray[np.uint8]:
+def open_picture(picture: Picture, *, size: int, box: Box | None = None) -> NDArray[np.uint8]:
     """A picture, or a box of it, as (height, width, 3): upright, RGB, its longest side at most `size`.
+
+    picture: its path, or the bytes of its file.
 
     A box is in pixels of the upright picture and is brought to the scale of the whole. Transparent pixels become white;
     of an animation the first frame is taken; sides below 32 pixels are enlarged to that. Decodes at most 2^28 pixels,
@@ -74,10 +59,11 @@ def open_picture(path: str | Path, *, size: int, box: Box | None = None) -> NDAr
         from PIL import Image
     except ImportError as error:
         raise MissingExtraError("opening pictures", "images") from error
-    length = check_regular(path)
+    path = picture_name(picture)
+    length = len(picture) if isinstance(picture, bytes) else check_regular(picture)
     try:
-        _check_webp(path, length)
-        with _opened(path) as image:
+        _check_webp(picture, length, path)
+        with _opened(picture) as image:
             if image.format not in _DRAFTED or "progressive" in image.info:  # progressive: all of it is held
                 _check_pixels(
                     image.size, path, image.format
@@ -117,11 +103,11 @@ def parse_box(text: str) -> Box:
 
 
 @contextmanager
-def _opened(path: str | Path) -> Iterator[Any]:
+def _opened(picture: Picture) -> Iterator[Any]:
     """The picture with its header read, whatever its size; nothing is decoded yet."""
     from PIL import Image
 
-    with open_regular(path) as file:
+    with _stream(picture) as file:
         with _of_any_size():
             Image.init()  # all plugins; a format that none brings must not be named
             image = Image.open(file, formats=[name for name in _FORMATS if name in Image.OPEN])
@@ -161,9 +147,13 @@ def _check_density(size: tuple[int, int], length: int, path: str | Path) -> None
         )
 
 
-def _check_webp(path: str | Path, length: int) -> None:
+def _stream(picture: Picture) -> AbstractContextManager[BinaryIO]:
+    return BytesIO(picture) if isinstance(picture, bytes) else open_regular(picture)
+
+
+def _check_webp(picture: Picture, length: int, path: str) -> None:
     """The announced size of a WebP: Pillow's decoder takes its memory when it is made, before anyone can look."""
-    with open_regular(path) as file:
+    with _stream(picture) as file:
         head = file.read(30).ljust(30, b"\0")
     if head[:4] + head[8:12] != b"RIFFWEBP":
         return

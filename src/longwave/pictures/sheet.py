@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from longwave.errors import FileError, InputError, MissingExtraError, writing
-from longwave.pictures.opening import Box, open_picture
+from longwave.pictures.opening import Box, Picture, open_picture, picture_name
 
 _SIDE, _GAP, _LINE = 160, 10, 16
 _WIDE, _HIGH = _SIDE + _GAP, _SIDE + 2 * _LINE + _GAP
@@ -22,7 +22,7 @@ _ACROSS, _DOWN = 10, 300
 class Cell:
     """A picture, the part of it that is meant, and the two lines below it."""
 
-    path: Path
+    picture: Picture
     title: str
     text: str
     box: Box | None = None
@@ -75,7 +75,7 @@ def draw_sheet(answers: Sequence[Answer], target: str | Path) -> list[Path]:
         ]
         for cell, left, upper, rank in queries + hits:
             if not _draw(cell, sheet, pen, left, upper, rank):
-                gone.append(cell.path)
+                gone.append(Path(picture_name(cell.picture)))
         top += answer.lines * _HIGH
     with writing(target):
         sheet.save(target)
@@ -89,7 +89,7 @@ def _draw(cell: Cell, sheet: Any, pen: Any, left: int, top: int, rank: str) -> b
     font, large = _font(11), _font(14)
     readable = True
     try:
-        opened = Image.fromarray(open_picture(cell.path, size=2 * _SIDE, box=cell.box))
+        opened = Image.fromarray(open_picture(cell.picture, size=2 * _SIDE, box=cell.box))
         small = ImageOps.contain(opened, (_SIDE, _SIDE))
         sheet.paste(small, (left + (_SIDE - small.width) // 2, top + (_SIDE - small.height) // 2))
     except FileError:

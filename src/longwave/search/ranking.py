@@ -45,5 +45,5 @@ def without_self(hits: Hits, own: Array) -> Hits:
     """Drop each query's own item from its hits, or the last one where it is not among them. own: (q,) ids."""
     keep = hits.ids != own[:, None]
     keep[keep.all(axis=1), -1] = False
-    shape = len(hits), hits.ids.shape[1] - 1
+    shape = hits.n_queries, hits.ids.shape[1] - 1
     return replace(hits, ids=hits.ids[keep].reshape(shape), scores=hits.scores[keep].reshape(shape))

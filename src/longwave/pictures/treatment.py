@@ -1,4 +1,4 @@
-"""How pictures were described: what a query must have in common with the collection."""
+"""How pictures were described: a query must be treated as the collection was."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ _ALIKE = 0.995
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """Everything that makes a descriptor.
+class Treatment:
+    """All that is done to a picture to make its vectors. Pictures can be compared if they were treated alike.
 
-    encoder: where it was found. weights, answer: its checksum, and what it says to a fixed picture: these are what
-    counts. channels: of its map. size: longest side. pool, scales: of regions. regions: kept apart, or summed to one
-    vector. reduce: regions per picture of the collection at most; queries keep all of theirs. whitening: its checksum,
-    or none.
+    - encoder: the name or path of the network. Where it lies does not matter; what it does, does: weights (a checksum),
+      answer (its output for a fixed picture), channels, mean and std (the pixels it takes).
+    - size: longest side in pixels. pool, scales: how regions are made. regions: kept apart, or summed to one vector.
+    - reduce: the most regions of a picture of the collection; queries keep all of theirs.
+    - whitening: its checksum, or "none". dimensions: of the vectors.
     """
 
     encoder: str
@@ -55,7 +56,7 @@ class Recipe:
                 raise InputError("reduce is for regions; add regions=True (--regions), or leave it out")
 
     @classmethod
-    def of(cls, encoder: Encoder, **choices: Any) -> Recipe:
+    def of(cls, encoder: Encoder, **choices: Any) -> Treatment:
         """With this encoder, which is tried once."""
         mean, std = (_plain(scale) for scale in (encoder.mean, encoder.std))
         return cls(encoder.name, encoder.weights, mean, std, *answer_of(encoder), **choices)
@@ -65,7 +66,7 @@ class Recipe:
         return asdict(self)
 
     @classmethod
-    def from_facts(cls, facts: Mapping[str, Any]) -> Recipe:
+    def from_facts(cls, facts: Mapping[str, Any]) -> Treatment:
         """From `facts`."""
         try:
             known = {field.name: facts[field.name] for field in fields(cls)}
@@ -73,11 +74,11 @@ class Recipe:
             return cls(**{**known, "answer": tuple(known["answer"])})
         except (KeyError, TypeError) as error:
             raise InputError(
-                f"this recipe of description is not complete: {error} is missing; "
+                f"this description of pictures is not complete: {error} is missing; "
                 "another version of Longwave made it: describe the pictures again"
             ) from error
 
-    def check_same(self, other: Recipe, *, what: str = "the query") -> None:
+    def check_same(self, other: Treatment, *, what: str = "the query") -> None:
         """Raise unless vectors of both can be compared; the message names what differs."""
         named = {f.name for f in fields(self)} - {"encoder", "reduce", "answer"}
         differ = [

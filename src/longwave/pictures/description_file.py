@@ -1,35 +1,34 @@
-"""Descriptors with their recipe, in an HDF5 file or with an index."""
+"""Descriptors with all that is known of them, in an HDF5 file."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from longwave.errors import FileError, InputError, MissingExtraError, reason
+from longwave.errors import FileError, MissingExtraError, reason
 from longwave.files.hdf5 import open_reader
 from longwave.pictures.describe import Description
-from longwave.pictures.recipe import Recipe
-from longwave.pictures.whitening import Whitening
+from longwave.pictures.facts import KEY, index_facts, whitening_from
+from longwave.pictures.treatment import Treatment
 from longwave.types import Array
 
-# The attribute that makes an HDF5 file one of ours, and the name under which an index keeps the same facts.
-_MARK, _FACTS = "longwave", "pictures"
+# The attribute that makes an HDF5 file one of ours.
+_MARK = "longwave"
 _ARRAYS = ("vectors", "item_of", "paths", "whitening_mean", "whitening_projection")
 
 
 def write_description(description: Description, path: str | Path) -> None:
-    """As .h5: `vectors` (m, d), `paths` (N,), `item_of` (m,) for regions, the whitening, the recipe as JSON."""
+    """As .h5: `vectors` (m, d), `paths` (N,), `item_of` (m,) for regions, the whitening, the treatment as JSON."""
     h5py = _h5py()
     target = Path(path)
     partial = target.with_suffix(".partial")
     about, arrays = index_facts(description)
     try:
         with h5py.File(partial, "w") as file:
-            file.attrs[_MARK] = json.dumps({**about[_FACTS], "skipped": description.skipped})
+            file.attrs[_MARK] = json.dumps({**about[KEY], "skipped": description.skipped})
             file["vectors"] = description.vectors
             file["paths"] = [name.encode("utf-8", "surrogateescape") for name in description.paths]
             if description.item_of is not None:
@@ -79,40 +78,11 @@ def _described(facts: dict[str, Any], arrays: dict[str, Array]) -> Description:
         known["whitening_projection"] = known["whitening_projection"].reshape(len(mean), vectors.shape[1])
         if any(array.dtype != np.float32 for array in known.values()) or mean.ndim != 1:
             raise ValueError("the whitening is not of float32")
-    recipe = Recipe.from_facts(facts["recipe"])
+    treatment = Treatment.from_facts(facts["recipe"])
     folder, skipped = facts["folder"], tuple((name, reason) for name, reason in facts["skipped"])
     if not all(isinstance(text, str) for text in (folder, *(text for pair in skipped for text in pair))):
         raise ValueError("the folder and the pictures left out are not text")
-    return Description(vectors, item_of, tuple(paths.tolist()), folder, recipe, whitening_from(known), skipped)
-
-
-def index_facts(description: Description) -> tuple[dict[str, Any], dict[str, Array]]:
-    """What an index of these pictures keeps, for `Index.attach`."""
-    about = {_FACTS: {"recipe": description.recipe.facts(), "folder": description.folder}}
-    known = description.whitening
-    return about, {} if known is None else {"whitening_mean": known.mean, "whitening_projection": known.projection}
-
-
-def has_recipe(about: Mapping[str, Any]) -> bool:
-    """Whether an index was built from pictures, by `index.about`."""
-    return _FACTS in about
-
-
-def recipe_from(about: Mapping[str, Any]) -> tuple[Recipe, Path]:
-    """The recipe and the folder of the pictures, from `index.about`."""
-    if not has_recipe(about):
-        raise InputError(
-            "this index was built from vectors and does not know how pictures are described; "
-            "build it with --images FOLDER, or search with vectors"
-        )
-    return Recipe.from_facts(about[_FACTS]["recipe"]), Path(about[_FACTS]["folder"])
-
-
-def whitening_from(attached: Mapping[str, Array]) -> Whitening | None:
-    """The whitening, from `index.attached`."""
-    if "whitening_mean" not in attached:
-        return None
-    return Whitening(np.asarray(attached["whitening_mean"]), np.asarray(attached["whitening_projection"]))
+    return Description(vectors, item_of, tuple(paths.tolist()), folder, treatment, whitening_from(known), skipped)
 
 
 def _h5py() -> Any:

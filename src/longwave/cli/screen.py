@@ -1,4 +1,4 @@
-"""What commands show: tables, errors and warnings of one line."""
+"""What commands write to the screen: tables on stdout, progress and warnings of one line on stderr."""
 
 from __future__ import annotations
 
@@ -6,16 +6,10 @@ import sys
 import warnings
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 
 out = Console()
 err = Console(stderr=True)
-
-
-def readable(score: float) -> str:
-    """A score with three digits that say something, without an exponent: 0.0572, 12.3, 0.0000124."""
-    return np.format_float_positional(float(f"{score:.3g}"), trim="-") if abs(score) >= 1e-9 else "0"
 
 
 def warn_in_one_line() -> None:

@@ -1,0 +1,87 @@
+"""Files that options name, as arrays: FILE, or FILE:NAME for one array of several."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from longwave.errors import FileError, InputError
+from longwave.evaluation import Labels
+from longwave.files.bounded import read_npy
+from longwave.files.vectors import read_labels, read_vectors, split_name
+from longwave.pictures import is_picture
+from longwave.storage.folder import is_index
+from longwave.types import Array
+
+
+def vectors_from(text: str) -> Array:
+    """Read FILE or FILE:NAME."""
+    path, name = split_name(text)
+    if path.is_dir():
+        raise FileError(_folder_hint(path))
+    if is_picture(path) and path.is_file():
+        raise FileError(f"{path} is a picture; index its folder with: longwave build --images {path.parent} -o INDEX")
+    return read_vectors(path, name=name)
+
+
+def _folder_hint(folder: Path) -> str:
+    """What to do with a folder where a file of vectors is expected."""
+    if is_index(folder):
+        return f"{folder} is an index; give the file of vectors that it was built from"
+    if any(is_picture(path) for path in folder.iterdir()):
+        return f"{folder} is a folder of pictures; index it with: longwave build --images {folder} -o INDEX"
+    return f"{folder} is a folder; give a file of vectors, or a folder of pictures with: longwave build --images FOLDER"
+
+
+def read_label_file(text: str) -> Array:
+    """Read FILE or FILE:NAME of ints or strings."""
+    path, name = split_name(text)
+    return read_labels(path, name=name)
+
+
+def labels_from(text: str | None) -> Array | None:
+    """As `read_label_file`; None stays None."""
+    return None if text is None else read_label_file(text)
+
+
+def numbers_from(text: str) -> Array:
+    """A flat list of numbers: .npy, or text with one per line."""
+    path = Path(text)
+    try:
+        array = read_npy(path) if path.suffix == ".npy" else np.loadtxt(path, ndmin=1)
+    except (OSError, ValueError) as error:
+        raise FileError(f"cannot read numbers from {text}: {error}") from error
+    return np.ravel(array)
+
+
+def where_from(text: str) -> Array:
+    """Ids, or a mask where the file holds true and false."""
+    path, name = split_name(text)
+    if path.suffix == ".npy" and path.is_file():
+        try:
+            array: Array = read_npy(path)
+        except (OSError, ValueError) as error:
+            raise FileError(f"cannot read {text}: {error}") from error
+        if array.dtype == bool:
+            return array
+    return read_labels(path, name=name)
+
+
+def lists_from(text: str) -> Array | tuple[Array, Array]:
+    """Row numbers from one file, or a pair with their similarities from an .npz with `ids` and `similarities`."""
+    path, name = split_name(text)
+    if path.suffix == ".npz" and name is None:
+        return read_vectors(path, name="ids"), read_vectors(path, name="similarities")
+    return read_vectors(path, name=name)
+
+
+def truth_from(path: Path | None, labels: str | None, query_labels: str | None) -> Path | Labels:
+    """From --truth F, or from --labels F and --query-labels F."""
+    if path is not None and labels is None:
+        return path
+    if labels is None or path is not None:
+        raise InputError("give the ground truth either with --truth F or with --labels F and --query-labels F")
+    if query_labels is None:
+        raise InputError("--labels gives the label of each item; give those of the queries with --query-labels F")
+    return Labels(read_label_file(labels), read_label_file(query_labels))
