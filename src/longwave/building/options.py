@@ -26,51 +26,57 @@ COMPONENTS = ("blocks", "giant", "whole")
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-def _option(default: Any, help: str) -> Any:
-    """A field with its help."""
-    return field(default=default, metadata={"help": help})
+def _option(default: Any, help: str, *, text: str = "") -> Any:
+    """A field with its help. text: how its value is written on the command line, where it is not a number."""
+    return field(default=default, metadata={"help": help, "text": text})
 
 
 @dataclass(frozen=True)
 class Options:
     """What `Index.build` can be told about the graph, the basis, and what searches do by default."""
 
-    k: int = _option(50, "Neighbours of each vector in the graph, itself not counted; never more than there are.")
+    k: int = _option(50, "Neighbours of each vector in the graph, itself not counted.")
     kernel: Kernel | None = _option(
         None,
-        "How neighbours weigh. By default `Local()`, by the spacing around them (gentler where the long waves of a "
-        "large collection would not fit a basis), and `Power(3)`, the paper's, with groups.",
+        "Weight of neighbours in the graph. By default by how dense the vectors lie around them; where items have "
+        "several vectors, a power of their similarity, as in the paper.",
+        text="local or power:3",
     )
     recall: float | None = _option(
-        None, "Share of the true neighbours to find; 1 is exact. By default 1, and 0.95 for large collections."
+        None, "Share of the true neighbours to find; 1 is exact. By default 1, and 0.95 for large sets."
     )
     balanced: bool = _option(
-        True, "Divide the score of every vector by the root of its edges' weight, so that popular ones do not win."
+        True, "Lower the scores of items that have many or heavy edges, so that popular items do not win."
     )
     merge_copies: bool = _option(True, "Let equal vectors be one vertex of the graph.")
-    across_items: bool = _option(True, "With groups: let neighbours be those of other items only.")
+    across_items: bool = _option(True, "Where items have several vectors: let neighbours be those of other items only.")
     spectrum: Method | None = _option(
         Advised(),
-        "How the basis is computed: `Chebyshev`, `Lanczos`, `Simultaneous`, `Exact`, or None for no basis. By default "
-        "`Chebyshev` of the rank that the graph needs, 1,000 at most.",
+        "Method for the basis: `Chebyshev`, `Lanczos`, `Simultaneous` (the paper's), `Exact`, or None for no basis. By "
+        "default `Chebyshev` of the rank that the graph needs, 1,000 at most.",
+        text="chebyshev, lanczos, simultaneous, exact or none",
     )
     components: str = _option(
         "blocks",
-        "Which parts of the graph have a basis: blocks (each its own), giant (the largest only, as in the paper's "
-        "experiments) or whole (one for all).",
+        "Parts of the graph that have a basis: blocks (each its own), giant (the largest only) or whole (one for all).",
     )
-    min_rank: int = _option(5, "Eigenvectors that each part keeps at least, with components blocks.")
+    min_rank: int = _option(5, "Eigenvectors that each part of the graph keeps at least, with blocks.")
     sparsity: float | None = _option(
         None, "Share of the basis to drop, smallest numbers first, such as 0.9: less memory, slightly worse hits."
     )
     pooling: str = _option(
-        "gmp", "How the scores of an item's vectors become one: gmp (what is frequent counts less) or sum."
+        "gmp", "How the vectors of an item become one answer: gmp (what is frequent counts less) or sum."
     )
-    filter: Filter = _option(LowPass(0.99), "The filter h that searches use unless told otherwise.")
+    filter: Filter = _option(
+        LowPass(0.99),
+        "How far searches reach along the graph, unless told otherwise.",
+        text="such as lowpass:0.99 or heat:10",
+    )
     neighbors: int = _option(5, "Nearest vectors that a query starts from, unless told otherwise.")
     blend: float | str | Blending | None = _option(
         None,
-        "What Euclidean similarity adds to searches unless told otherwise: `Anchor()`, a weight, or 0 for nothing.",
+        "How nearest neighbours count in a search, unless told otherwise. By default the nearest stay in front.",
+        text="anchor, a weight, or 0 for not at all",
     )
     seed: int = _option(0, "Seed of the random numbers: the same seed gives the same answer.")
 
@@ -130,11 +136,6 @@ PAPER: Mapping[str, Any] = MappingProxyType(
         "blend": 0,
     }
 )
-
-
-def help_of(name: str) -> str:
-    """The help of an option, as the command line shows it."""
-    return str(Options.__dataclass_fields__[name].metadata["help"])
 
 
 def takes_options(function: _F) -> _F:

@@ -11,13 +11,13 @@ import typer
 from longwave import filters
 from longwave.cli import options as o
 from longwave.cli.application import app
+from longwave.cli.build_options import with_build_options
 from longwave.cli.picture_options import Describing, description_options, with_description_options
 from longwave.cli.reading import labels_from, lists_from, vectors_from
 from longwave.cli.results import check_apart
 from longwave.cli.screen import err
 from longwave.errors import InputError, plural
-from longwave.graph import weights as kernels
-from longwave.index import PAPER, Index
+from longwave.index import Index
 from longwave.pictures import Description, build_index, read_description, remove_finished
 from longwave.progress import bars
 from longwave.rows.encoded import NUMBERS, check_basis_kind, check_kind
@@ -27,6 +27,7 @@ from longwave.stores.faiss import check_search
 
 @app.command()
 @with_description_options
+@with_build_options
 def build(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="INDEX", help="The index folder to write.")],
     vectors: Annotated[str | None, typer.Argument(metavar="VECTORS", help=f"Vectors, one per row ({o.FILES}).")] = None,
@@ -51,52 +52,6 @@ def build(
             help="File with the neighbours of each vector, if known: .npz with ids and similarities, or .npy of ids.",
         ),
     ] = None,
-    k: Annotated[
-        int | None, typer.Option(help="Neighbours of each vector in the graph, itself not counted; 50 by default.")
-    ] = None,
-    recall: Annotated[
-        float | None,
-        typer.Option(help="Share of the true neighbours to find; 1 is exact. By default 1, and 0.95 for large sets."),
-    ] = None,
-    kernel: Annotated[
-        str | None,
-        typer.Option(
-            help="Weight of neighbours in the graph: local (by how dense the vectors lie; the default), or power:3 "
-            "(a power of their similarity; the paper's)."
-        ),
-    ] = None,
-    gamma: Annotated[float | None, typer.Option(help="Short for --kernel power:GAMMA.")] = None,
-    balanced: Annotated[
-        bool | None,
-        typer.Option(
-            help="Lower the scores of items that have many or heavy edges, so that popular items do not win; on."
-        ),
-    ] = None,
-    filter: Annotated[
-        str | None,
-        typer.Option(
-            metavar="H", help="How far searches reach along the graph, unless told otherwise; lowpass:0.99 by default."
-        ),
-    ] = None,
-    neighbors: Annotated[
-        int | None,
-        typer.Option(help="Nearest vectors that a query starts from, unless told otherwise; 5 by default."),
-    ] = None,
-    blend: Annotated[
-        str | None,
-        typer.Option(
-            metavar="W",
-            help="How nearest neighbours count in a search, unless told otherwise: anchor (the nearest stay in front; "
-            "the default), a weight W, or 0 for not at all.",
-        ),
-    ] = None,
-    paper: Annotated[
-        bool,
-        typer.Option(
-            "--paper",
-            help="Use the paper's settings where no option says otherwise: power:3, 10 neighbours, no blend.",
-        ),
-    ] = False,
     spectrum: Annotated[
         str,
         typer.Option(
@@ -113,27 +68,6 @@ def build(
         int | None, typer.Option(help="Eigenvectors computed beyond --rank, for accuracy, and dropped at the end.")
     ] = None,
     iterations: Annotated[int | None, typer.Option(help="Rounds of --spectrum simultaneous; 6 by default.")] = None,
-    components: Annotated[
-        str,
-        typer.Option(
-            help="Parts of the graph that have a basis: blocks (each its own), giant (the largest only) or whole (one "
-            "for all)."
-        ),
-    ] = "blocks",
-    min_rank: Annotated[
-        int, typer.Option(help="Eigenvectors that each part keeps at least, with --components blocks.")
-    ] = 5,
-    pooling: Annotated[
-        str,
-        typer.Option(help="How the vectors of an item become one answer: gmp (what is frequent counts less) or sum."),
-    ] = "gmp",
-    sparsity: Annotated[
-        float | None,
-        typer.Option(
-            help="Share of the basis to drop, smallest numbers first, such as 0.9: less memory, slightly worse hits."
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the random numbers: the same seed gives the same answer.")] = 0,
     workdir: Annotated[
         Path | None,
         typer.Option(
@@ -177,7 +111,10 @@ def build(
     ] = None,
     second: Annotated[
         str | None,
-        typer.Option(metavar="KIND", help="With --fast: kind of faiss index over the basis; by default IVF,SQfp16."),
+        typer.Option(
+            metavar="KIND",
+            help="With --fast: how the best are found: walk (on the graph), or a kind of faiss index over the basis.",
+        ),
     ] = None,
     precompute: Annotated[
         str | None,
@@ -188,6 +125,7 @@ def build(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the index if it is there already.")] = False,
     *,
+    setting: dict[str, Any],
     describing: Describing,
 ) -> None:
     """Build an index of vectors or of a folder of pictures.
@@ -203,25 +141,13 @@ def build(
     longwave build regions.npy --groups photo_of_region.npy -o p.longwave
     longwave build photos.npy --spectrum none -o p.longwave   (for --solver cg)
     """
-    said: dict[str, Any] = {
-        "k": k,
-        "kernel": None if kernel is None else kernels.parse(kernel),
-        "gamma": gamma,
-        "balanced": balanced,
-        "filter": None if filter is None else filters.parse(filter),
-        "neighbors": neighbors,
-        "blend": blend,
-    }
-    setting = {name: value for name, value in said.items() if value is not None}
-    if paper:
-        setting = {**{name: value for name, value in PAPER.items() if name != "kernel" or gamma is None}, **setting}
     storage.check_target(output, force=force)
     check_apart(output, vectors, images, groups, ids, lists)
     method = o.spectrum_from(spectrum, rank, oversampling, iterations)
     stored = None if precompute is None else filters.parse(precompute)
     if fast is not True and (first or second):
         raise InputError("--first and --second need --fast")
-    for kind in (first, second, None if store_vectors in NUMBERS else store_vectors):
+    for kind in (first, None if second == "walk" else second, None if store_vectors in NUMBERS else store_vectors):
         check_search(kind)
     if images is not None and (groups is not None or ids is not None):
         raise InputError("pictures have their paths as ids and their own groups; leave out --groups and --ids")
@@ -240,13 +166,7 @@ def build(
         options: dict[str, Any] = {
             **setting,
             "lists": None if lists is None else lists_from(lists),
-            "recall": recall,
             "spectrum": method,
-            "components": components,
-            "min_rank": min_rank,
-            "pooling": pooling,
-            "sparsity": sparsity,
-            "seed": seed,
             "start": None if start is None else Index.load(start),
             "memory": memory,
             "fast": None if fast is None else fast and not (first or second),
@@ -259,7 +179,7 @@ def build(
             index = Index.build(rows, groups=labels_from(groups), ids=labels_from(ids), **options)
     if first or second:
         with err.status("making the approximate searches"):
-            index = index.accelerate(first=first or "IVF,SQfp16", second=second or "IVF,SQfp16")
+            index = index.accelerate(**{name: kind for name, kind in (("first", first), ("second", second)) if kind})
     if stored is not None:
         with bars() as progress:
             index = index.precompute(filter=stored, progress=progress)
