@@ -179,7 +179,7 @@ def build(
             index = Index.build(rows, groups=labels_from(groups), ids=labels_from(ids), **options)
     if first or second:
         with err.status("making the approximate searches"):
-            index = index.accelerate(**{name: kind for name, kind in (("first", first), ("second", second)) if kind})
+            index = index.accelerate(first=first or "IVF,SQfp16", second=second or "IVF,SQfp16")
     if stored is not None:
         with bars() as progress:
             index = index.precompute(filter=stored, progress=progress)
