@@ -59,6 +59,14 @@ class Blending(Protocol):
         """scores: (q, c), those of the manifold -> (q, c)."""
 
 
+def near_count(blend: Blending, count: int) -> int:
+    """How many of the nearest items may be among the first `count` by their similarity alone.
+
+    A fast search scores so many beside what the graph reaches. A blend whose term falls steeply says so (`near`).
+    """
+    return int(getattr(blend, "near", max(2 * count, 32)))
+
+
 @dataclass(frozen=True)
 class Blend:
     """FSRw: x'_i = x_i + weight · c · (1 − η_i) v_iᵀ q (§7).
@@ -124,6 +132,8 @@ class Anchor:
     weight: float = 0.5
     steepness: float = 3.0
     root: float = 4.0
+
+    near = 32  # behind these the second term is some hundredths, which moves nothing that the graph does not reach
 
     def __post_init__(self) -> None:
         for name in ("weight", "steepness", "root"):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from longwave.errors import DataWarning
 from longwave.plan import ROUTES, Plan
 from longwave.rows.vectors import normalize
-from longwave.search.blending import Blending
+from longwave.search.blending import Blending, near_count
 from longwave.search.euclidean import Euclidean, euclidean_scores
 from longwave.search.euclidean_view import EuclideanView
 from longwave.search.first import Asked, ask, lists_needed, nearest_vertices
@@ -76,7 +76,7 @@ def search(
     few = few and isinstance(solver, SublinearSolver) and solver.serves(snapshot.system)
     looked_up = lists_needed(snapshot, neighbors)
     if few and blend is not None:
-        looked_up = max(looked_up, _near_count(count))
+        looked_up = max(looked_up, near_count(blend, count))
     answers, blind = [], []
     for part in _batches(snapshot, queries):
         options = {"neighbors": neighbors, "cut": cut, "region_sum": region_sum}
@@ -126,7 +126,9 @@ def _rank_few(snapshot: Snapshot, asked: Asked, wanted: Wanted, formula: Formula
     found = []
     for query in range(len(asked.queries)):
         one = asked if len(asked.queries) == 1 else asked.one(query)
-        near = _NONE if formula.blend is None else _nearest_targets(snapshot, one, _near_count(wanted.count))
+        near = (
+            _NONE if formula.blend is None else _nearest_targets(snapshot, one, near_count(formula.blend, wanted.count))
+        )
         targets, scores = solver.candidates(
             snapshot.system, one.observed, formula.filter, count=max(2 * wanted.count, 100), more=near
         )
@@ -146,11 +148,6 @@ def _rank_few(snapshot: Snapshot, asked: Asked, wanted: Wanted, formula: Formula
 def _enough(scores: Array, k: int) -> bool:
     """Whether the k best candidates are the k best of all: every target that is no candidate scores 0 or less."""
     return len(scores) >= k and bool(np.partition(scores, len(scores) - k)[len(scores) - k] > 0)
-
-
-def _near_count(count: int) -> int:
-    """Nearest targets that are candidates of a blend for so many hits."""
-    return max(2 * count, 32)
 
 
 def _nearest_targets(snapshot: Snapshot, asked: Asked, count: int) -> NDArray[np.int64]:

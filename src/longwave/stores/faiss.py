@@ -52,7 +52,7 @@ class Faiss:
         inner = _inner(self.index)
         # Asked for more than was measured, it looks harder.
         known = self.facts
-        more = max(1.0, k / (2 * known.k)) if hasattr(inner, "nprobe") else 1.0
+        more = max(1.0, k / max(40, 2 * known.k)) if hasattr(inner, "nprobe") else 1.0
         effort = max(known.effort, k) if hasattr(inner, "hnsw") else int(np.ceil(known.effort * more))
         parameters = _parameters(self.index, effort)
         with one_thread() if len(queries) == 1 else nullcontext():
