@@ -1,25 +1,22 @@
-"""The second search by a walk on the graph, against the whole basis, today's plan and HNSW: one query, one thread.
+"""The second search by a walk on the graph, against the whole basis, a search over it, and HNSW: one query, one thread.
 
     python -m benchmarks.walk [fashion | online [FOLDER]]       indexes are built once and kept in FOLDER
 
 fashion: 60,000 pictures of Fashion-MNIST, `Index.build` as it is, 200 test pictures as queries. online: the 100,000 ×
-512 vectors and the 200 queries of `benchmarks.online`, the paper's setting with rank 1,000. Overlap of the first 100
+512 vectors and the 200 queries of `benchmarks.online`, the paper's setting but for the rank, which the graph chooses. Overlap of the first 100
 with the solution of 𝓛_α x = y by conjugate gradients to 1e-5. All methods answer in turn, several times
 over, so that a busy machine is busy for all: `milliseconds` and `p99` are over all answers, `quiet` is the median over
 the queries of the fastest answer to each. BLAS, faiss and numba have one thread.
 """
 
-import contextlib
 import os
 import sys
 import time
 import warnings
-from collections import defaultdict
 from pathlib import Path
 
 import faiss
 import numpy as np
-from longwave.candidates import candidate_scores
 from longwave.observation import Queries
 from longwave.vectors import normalize
 from longwave.walking import Ground, Walking, walk
@@ -27,7 +24,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import measure
 from benchmarks.regional import enlarged
-from longwave import PAPER, Chebyshev, ConjugateGradient, Index, LowPass, Spectral, online
+from longwave import PAPER, Chebyshev, ConjugateGradient, Index, LowPass, Spectral
 from longwave.datasets import fashion_mnist
 
 HITS, PASSES, FILTER, SPECTRAL = 100, 4, LowPass(0.99), Spectral()
@@ -86,22 +83,6 @@ def figures(seconds):
     }
 
 
-@contextlib.contextmanager
-def walking(ground, how):
-    """`Index.search` with the walk in the place of its second search."""
-
-    def candidates(_, vertices, y, k, filter, solver, more):
-        found = walk(ground, vertices, y, filter, solver, count=k if more is None else 2 * k, more=more, walking=how)
-        return found.targets, found.scores
-
-    before = online._candidates
-    online._candidates = candidates
-    try:
-        yield
-    finally:
-        online._candidates = before
-
-
 def hnsw_search(vectors, queries, k):
     """faiss HNSW, M = 32, at the effort that finds .98 of the true k."""
     flat = faiss.IndexFlatIP(vectors.shape[1])
@@ -119,44 +100,6 @@ def hnsw_search(vectors, queries, k):
     return (lambda q: index.search(q[None, :], k, params=parameters)), {"efSearch": max(k, effort), "recall": recall}
 
 
-def where_time_goes(index, queries, k, search):
-    """Microseconds of the steps of one query, medians; a step within another counts for both."""
-    spent = defaultdict(list)
-    steps = {
-        (Queries, "make"): "queries checked",
-        (online, "_look"): "first search",
-        (online, "observe"): "y",
-        (online, "_candidates"): "second search",
-        (online, "candidate_similarities"): "products with candidates",
-        (online, "_seen"): "identical, seventh, signed",
-        (online, "_nearest_targets"): "nearest targets",
-        (online, "confidence"): "confidence",
-        (online, "_hits"): "hits",
-    }
-    before = {place: getattr(*place) for place in steps}
-
-    def timed(function, name):
-        def call(*arguments, **options):
-            start = time.perf_counter()
-            result = function(*arguments, **options)
-            spent[name].append(time.perf_counter() - start)
-            return result
-
-        return call
-
-    try:
-        for (owner, name), step in steps.items():
-            setattr(owner, name, timed(before[owner, name], step))
-        for query in queries:
-            start = time.perf_counter()
-            search(index, query, k)
-            spent["all"].append(time.perf_counter() - start)
-    finally:
-        for (owner, name), function in before.items():
-            setattr(owner, name, function)
-    return {name: 1e6 * float(np.median(seconds)) for name, seconds in spent.items()}
-
-
 def average_precision(right):
     """AP of the first hits, of what is right among them. (q, k)"""
     found = np.cumsum(right, axis=1)
@@ -164,7 +107,7 @@ def average_precision(right):
     return float(np.mean((precision * right).sum(axis=1) / np.maximum(found[:, -1], 1)))
 
 
-def main(which="fashion", folder="/tmp/longwave-walk"):
+def main(which="fashion", folder="walk-indexes"):
     warnings.simplefilter("ignore")
     folder, labels, paper = Path(folder), None, None
     folder.mkdir(exist_ok=True)
@@ -178,8 +121,7 @@ def main(which="fashion", folder="/tmp/longwave-walk"):
         asked = queries[:200]
     else:
         vectors, asked = collection()
-        setting = {"progress": False, "spectrum": Chebyshev(1000), **PAPER}
-        index = kept(folder, which, lambda: Index.build(vectors, **setting))
+        index = kept(folder, which, lambda: Index.build(vectors, progress=False, **PAPER))
     add = measure.recorder(f"walk-{which}", n=len(vectors), queries=len(asked), hits=HITS, load_before=os.getloadavg())
     system, ground = index.system, Ground(index.system)
     y = index.observe(Queries.make(asked, dimension=index.dimension))
@@ -189,9 +131,9 @@ def main(which="fashion", folder="/tmp/longwave-walk"):
     with threadpool_limits(1):
         second_searches(add, index, ground, y, truth)
         nearest, facts = hnsw_search(vectors, asked, 10)
-        end_to_end(add, index, paper, ground, asked, nearest, facts)
+        end_to_end(add, index, paper, asked, nearest, facts)
         if labels is not None:
-            judge(add, index, ground, queries[:JUDGED], labels)
+            judge(add, index, queries[:JUDGED], labels)
     add("load after", load=os.getloadavg())
 
 
@@ -202,8 +144,11 @@ def second_searches(add, index, ground, y, truth):
         span = slice(y.indptr[query], y.indptr[query + 1])
         return y.indices[span], y.data[span]
 
+    searched = index.accelerate(first=None).system
+    nothing = np.zeros(0, dtype=np.int64)
+
     def plan(query):
-        return candidate_scores(system, index.second, *own(query), FILTER, SPECTRAL, count=2 * HITS)
+        return SPECTRAL.candidates(searched, y[[query]], FILTER, count=2 * HITS, more=nothing)
 
     def dense(query):
         return np.arange(len(system.gains) if system.gains is not None else y.shape[1]), SPECTRAL(
@@ -213,7 +158,7 @@ def second_searches(add, index, ground, y, truth):
     kinds = {"": ground}
     for kind in ("float16", "int8"):
         kinds[f", basis as {kind}"] = Ground(index.compress(basis=kind).system)
-    methods = {"today's plan": plan}
+    methods = {"search over the basis": plan}
     for name, how in WALKS.items():
         for kind, place in kinds.items():
             if not kind or name == "walk and solve, margin 0.9":
@@ -243,68 +188,42 @@ def second_searches(add, index, ground, y, truth):
         )
 
 
-def end_to_end(add, index, paper, ground, asked, nearest, facts):
-    def searching(place, how, k):
-        def search(query):
-            if how is None:
-                return place.search(asked[query], k)
-            with walking(ground, how):
-                return place.search(asked[query], k)
-
-        return search
+def end_to_end(add, index, paper, asked, nearest, facts):
+    def searching(place, k, **options):
+        return lambda query: place.search(asked[query], k, **options)
 
     methods = {"faiss HNSW, 10 neighbours": lambda query: nearest(asked[query])}
     for k in (20, HITS):
-        methods[f"search, {k} hits: today's plan"] = searching(index, None, k)
-        methods[f"search, {k} hits: walk and solve"] = searching(index, Walking(), k)
-        methods[f"search, {k} hits: walk and solve, margin 0.7"] = searching(index, Walking(margin=0.7), k)
+        methods[f"search, {k} hits: walk and solve"] = searching(index, k)
+        methods[f"search, {k} hits: walk and solve, margin 0.7"] = searching(index, k, solver=BestFirst(margin=0.7))
         if paper is not None:
-            methods[f"search, {k} hits: the paper's setting, today's plan"] = searching(paper, None, k)
-    methods["first search alone"] = lambda query: online.first_search(index.online, asked[[query]], 10)
+            methods[f"search, {k} hits: the paper's setting, a search over the basis"] = searching(paper, k)
+    methods["first search alone"] = lambda query: nearest_vertices(index, asked[[query]], 10)
     times, _ = interleaved(methods, len(asked))
     add("HNSW", **facts)
+    against = figures(times["faiss HNSW, 10 neighbours"])
     for name in methods:
         row = figures(times[name])
-        against = figures(times["faiss HNSW, 10 neighbours"])
-        ratios = {f"{part}_times_hnsw": row[part] / against[part] for part in ("milliseconds", "quiet")}
-        add(name, **row, **ratios)
-    for k in (20, HITS):
-
-        def walked(place, query, count):
-            with walking(ground, Walking()):
-                return place.search(query, count)
-
-        def today(place, query, count):
-            return place.search(query, count)
-
-        add(f"microseconds of the steps, {k} hits, today's plan", **where_time_goes(index, asked, k, today))
-        add(f"microseconds of the steps, {k} hits, walk", **where_time_goes(index, asked, k, walked))
+        add(name, **row, **{f"{part}_times_hnsw": row[part] / against[part] for part in ("milliseconds", "quiet")})
 
 
-def judge(add, index, ground, queries, labels):
+def judge(add, index, queries, labels):
     """Precision of the first hits by class, and AP of the first 100, of the default search."""
     asked, known = labels[60_000:][: len(queries)], labels[:60_000]
-    exact = np.vstack(
-        [
-            index.search(queries[i : i + 100], HITS, solver=ConjugateGradient(1e-5)).ids
-            for i in range(0, len(queries), 100)
-        ]
-    )
 
-    def each(how):
-        if how is None:
-            return np.vstack([index.search(q, HITS).ids for q in queries])
-        with walking(ground, how):
-            return np.vstack([index.search(q, HITS).ids for q in queries])
+    def batched(**options):
+        parts = (queries[i : i + 100] for i in range(0, len(queries), 100))
+        return np.vstack([index.search(part, HITS, **options).ids for part in parts])
 
+    def each(solver):
+        return np.vstack([index.search(q, HITS, solver=solver).ids for q in queries])
+
+    exact = batched(solver=ConjugateGradient(1e-5))
     found = {
         "exact solution": exact,
-        "dense spectral": np.vstack(
-            [index.search(queries[i : i + 100], HITS).ids for i in range(0, len(queries), 100)]
-        ),
-        "today's plan": each(None),
-        "walk, spectral scores": each(Walking(margin=1.0, local=False)),
-        **{f"walk and solve, margin {m}": each(Walking(margin=m)) for m in (1.0, 0.9, 0.7)},
+        "whole basis": batched(solver=SPECTRAL),
+        "walk, spectral scores": each(BestFirst(margin=1.0, local=False)),
+        **{f"walk and solve, margin {m}": each(BestFirst(margin=m)) for m in (1.0, 0.9, 0.7)},
     }
     for name, ids in found.items():
         right = known[ids] == asked[:, None]
