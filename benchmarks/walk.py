@@ -3,9 +3,9 @@
     python -m benchmarks.walk [fashion | online [FOLDER]]       indexes are built once and kept in FOLDER
 
 fashion: 60,000 pictures of Fashion-MNIST, `Index.build` as it is, 200 test pictures as queries. online: the 100,000 ×
-512 vectors and the 200 queries of `benchmarks.online`, the paper's setting but for the rank, which the graph chooses. Overlap of the first 100
-with the solution of 𝓛_α x = y by conjugate gradients to 1e-5. All methods answer in turn, several times
-over, so that a busy machine is busy for all: `milliseconds` and `p99` are over all answers, `quiet` is the median over
+512 vectors and the 200 queries of `benchmarks.online`, the paper's setting but for the rank, which the graph chooses.
+Overlap of the first 100 with the solution of 𝓛_α x = y by conjugate gradients to 1e-5. All methods answer in turn,
+several times over, so that a busy machine is busy for all: `milliseconds` and `p99` are over all answers, `quiet` is the median over
 the queries of the fastest answer to each. BLAS, faiss and numba have one thread.
 """
 
@@ -17,15 +17,16 @@ from pathlib import Path
 
 import faiss
 import numpy as np
-from longwave.observation import Queries
-from longwave.vectors import normalize
-from longwave.walking import Ground, Walking, walk
 from threadpoolctl import threadpool_limits
 
 from benchmarks import measure
 from benchmarks.regional import enlarged
-from longwave import PAPER, Chebyshev, ConjugateGradient, Index, LowPass, Spectral
+from longwave import PAPER, BestFirst, Chebyshev, ConjugateGradient, Index, LowPass, Spectral
 from longwave.datasets import fashion_mnist
+from longwave.rows.vectors import normalize
+from longwave.search.first import nearest_vertices
+from longwave.search.queries import Queries
+from longwave.solvers.graph_walk import Ground, Walking, walk
 
 HITS, PASSES, FILTER, SPECTRAL = 100, 4, LowPass(0.99), Spectral()
 # Queries whose hits are judged by their class.
