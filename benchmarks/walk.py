@@ -5,8 +5,8 @@
 fashion: 60,000 pictures of Fashion-MNIST, `Index.build` as it is, 200 test pictures as queries. online: the 100,000 ×
 512 vectors and the 200 queries of `benchmarks.online`, the paper's setting but for the rank, which the graph chooses.
 Overlap of the first 100 with the solution of 𝓛_α x = y by conjugate gradients to 1e-5. All methods answer in turn,
-several times over, so that a busy machine is busy for all: `milliseconds` and `p99` are over all answers, `quiet` is the median over
-the queries of the fastest answer to each. BLAS, faiss and numba have one thread.
+several times over, so that a busy machine is busy for all: `milliseconds` and `p99` are over all answers, `quiet` is
+the median over the queries of the fastest answer to each. BLAS, faiss and numba have one thread.
 """
 
 import os
