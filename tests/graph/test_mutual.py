@@ -4,15 +4,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import oracle
-from longwave.graph import mutual as graph
-from longwave.graph.lists import nearest_others
-from longwave.graph.weights import Power
-from longwave.rows.vectors import normalize
-
-
-def make(vectors, k, gamma=3.0):
-    v = normalize(np.asarray(vectors, dtype=np.float64))
-    return graph.build(nearest_others(v, k=max(1, min(k, len(v) - 1))), kernel=Power(gamma))
+from graphs import make
 
 
 def test_equals_the_oracle(hard_vectors):

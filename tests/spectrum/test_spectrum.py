@@ -14,6 +14,7 @@ from longwave.rows.vectors import normalize
 from longwave.spectrum import blocks, chebyshev, sparsify
 from longwave.spectrum.density import density_of_states
 from longwave.spectrum.method import Run
+from longwave.spectrum.operations import Local
 
 
 def planted(values, seed=0):
@@ -45,7 +46,7 @@ METHODS = [
     Exact(40),
     Lanczos(40),
     Chebyshev(40, tolerance=1e-4),
-    Simultaneous(40, oversampling=40, iterations=60),
+    Simultaneous(40, oversampling=40, rounds=60),
 ]
 
 
@@ -135,7 +136,7 @@ def test_exact_refuses_what_cannot_fit():
         lambda: Chebyshev(10, oversampling=0),
         lambda: Chebyshev(10, tolerance=0),
         lambda: Chebyshev(10, max_rounds=0),
-        lambda: Simultaneous(10, iterations=0),
+        lambda: Simultaneous(10, rounds=0),
         lambda: Simultaneous(10, oversampling=-1),
     ],
 )
@@ -187,7 +188,7 @@ def test_chebyshev_filter_equals_the_polynomial():
     matrix = planted(values)
     for degree in (1, 2, 7, 60):
         block = np.eye(150, dtype=np.float32)
-        chebyshev.chebyshev_filter(matrix, block, lower=-0.95, cut=0.2, degree=degree)
+        blocks.chebyshev_filter(matrix, block, lower=-0.95, cut=0.2, degree=degree)
         t = np.polynomial.chebyshev.Chebyshev.basis(degree)
         center, half = (0.2 - 0.95) / 2, (0.2 + 0.95) / 2
         q = np.linalg.eigh(matrix.toarray().astype(np.float64))
@@ -197,7 +198,7 @@ def test_chebyshev_filter_equals_the_polynomial():
 
 def test_density_counts_eigenvalues(knn_matrix):
     values = np.linalg.eigvalsh(knn_matrix.toarray().astype(np.float64))[::-1]
-    density = density_of_states(knn_matrix)
+    density = density_of_states(Local(knn_matrix))
     assert density.weights.sum(axis=1) == pytest.approx(len(values))
     for rank in (50, 200, 600):
         assert density.eigenvalue(rank) == pytest.approx(values[rank], abs=0.02)
@@ -231,7 +232,7 @@ def test_truncation_bound(knn_matrix):
 
 
 def test_narrow_keeps_the_first_columns_in_place(monkeypatch):
-    monkeypatch.setattr(blocks, "_ROWS", 7)  # several row blocks
+    monkeypatch.setattr(blocks, "ROWS", 7)  # several row blocks
     block = np.random.default_rng(0).normal(size=(100, 10)).astype(np.float32)
     expected = block[:, :7].copy()
     narrow = blocks.narrow(block, 7)
@@ -312,7 +313,7 @@ def test_peak_memory_is_one_block():
     import tracemalloc
 
     matrix, method = lattice(50_000), Chebyshev(150, tolerance=0.3, max_rounds=2)
-    density_of_states(matrix)  # compiled code is not counted
+    density_of_states(Local(matrix))  # compiled code is not counted
     tracemalloc.start()
     try:
         with warnings.catch_warnings():
@@ -329,9 +330,9 @@ def test_peak_memory_is_one_block():
 def test_good_pairs_are_locked(knn_matrix, monkeypatch):
     """Later rounds filter fewer columns, leave the locked ones as they are, and the basis is orthonormal throughout."""
     widths = []
-    original = chebyshev.chebyshev_filter
+    original = blocks.chebyshev_filter
     monkeypatch.setattr(
-        chebyshev, "chebyshev_filter", lambda m, b, **how: (widths.append(b.shape[1]), original(m, b, **how))
+        blocks, "chebyshev_filter", lambda m, b, **how: (widths.append(b.shape[1]), original(m, b, **how))
     )
     spectrum = Chebyshev(60, tolerance=1e-4)(knn_matrix)
     assert len(widths) > 1
@@ -351,17 +352,7 @@ def test_a_pair_that_was_missed_takes_its_place():
     residuals = np.array([1e-9] * 10 + [1e-2] * 29 + [0.5])
     state = chebyshev.State(1, block, known, residuals, cut=0.15)
     assert state.locked(20, 1e-4) == 10
-    lower = -0.6
-    (after,) = chebyshev.filtered_subspace(
-        state,
-        apply_filter=lambda b, cut, degree: chebyshev.chebyshev_filter(matrix, b, lower=lower, cut=cut, degree=degree),
-        orthonormalize=blocks.orthonormalize,
-        rayleigh_ritz=lambda b, products: blocks.rayleigh_ritz(matrix, b, products),
-        rank=20,
-        lower=lower,
-        tolerance=1e-4,
-        max_rounds=2,
-    )
+    (after,) = chebyshev.filtered_subspace(Local(matrix), state, rank=20, lower=-0.6, tolerance=1e-4, max_rounds=2)
     np.testing.assert_allclose(after.values[:20], values[:20], atol=1e-5)
     assert np.all(np.diff(after.values) <= 0)
     assert abs(after.block[:, 0] @ truth.eigenvectors.parts[0].values[:, 0]) > 0.999
@@ -372,10 +363,11 @@ def test_an_earlier_basis_is_a_better_start(knn_matrix):
     """From a basis of all but the last 20 vertices, one round gets nearer than from random columns."""
     earlier = Exact(60)(sp.csr_array(knn_matrix[:-20, :-20])).eigenvectors.parts[0].values
 
-    def fill(block):
-        block[:, :60] = 0
-        block[:-20, :60] = earlier
-        return 60
+    class Earlier:
+        width = 60
+
+        def rows(self, chosen):
+            return np.vstack([earlier, np.zeros((20, 60), dtype=np.float32)])[chosen]
 
     y = np.random.default_rng(0).normal(size=(20, knn_matrix.shape[0]))
     exact = filtered(Exact(60)(knn_matrix), y, LowPass(0.99))
@@ -387,8 +379,8 @@ def test_an_earlier_basis_is_a_better_start(knn_matrix):
         return np.linalg.norm(got - exact) / np.linalg.norm(exact)
 
     once = Chebyshev(60, tolerance=1e-9, max_rounds=1)
-    assert error(once, Run(start=fill)) < 0.5 * error(once, Run())
-    assert error(Chebyshev(60), Run(start=fill)) < 1e-3
+    assert error(once, Run(start=Earlier())) < 0.5 * error(once, Run())
+    assert error(Chebyshev(60), Run(start=Earlier())) < 1e-3
 
 
 @pytest.mark.usefixtures("no_dense_shortcut")

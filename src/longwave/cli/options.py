@@ -187,7 +187,7 @@ def lists_from(text: str) -> Array | tuple[Array, Array]:
     return read_vectors(path, name=name)
 
 
-def spectrum_from(text: str, rank: int | None, oversampling: int | None, iterations: int | None) -> Method | None:
+def spectrum_from(text: str, rank: int | None, oversampling: int | None, rounds: int | None) -> Method | None:
     """The method that --spectrum names."""
     if rank is not None and rank < 1:
         raise InputError(f"rank must be a whole number of at least 1, got {rank}")
@@ -195,10 +195,10 @@ def spectrum_from(text: str, rank: int | None, oversampling: int | None, iterati
     taken = {
         "chebyshev": "rank oversampling",
         "lanczos": "rank",
-        "simultaneous": "rank oversampling iterations",
+        "simultaneous": "rank oversampling rounds",
         "exact": "rank",
     }
-    for option, value in (("rank", rank), ("oversampling", oversampling), ("iterations", iterations)):
+    for option, value in (("rank", rank), ("oversampling", oversampling), ("rounds", rounds)):
         if value is not None and option not in taken.get(text, "").split() and text in (*taken, "none"):
             raise InputError(f"--spectrum {text} has no --{option}; leave it out")
     match text:
@@ -209,7 +209,7 @@ def spectrum_from(text: str, rank: int | None, oversampling: int | None, iterati
         case "lanczos":
             return Lanczos(size)
         case "simultaneous":
-            return Simultaneous(size, oversampling, *(() if iterations is None else (iterations,)))
+            return Simultaneous(size, oversampling, *(() if rounds is None else (rounds,)))
         case "exact":
             return Exact(rank)
         case "none":
@@ -222,8 +222,8 @@ def solver_from(text: str, *, complement: bool, tolerance: float | None, steps: 
     makers: dict[str, tuple[Callable[..., Solver | Euclidean], str | None, str | None]] = {
         # maker, its name for --tolerance, its name for --steps
         "spectral": (lambda: Spectral(complement), None, None),
-        "hybrid": (Hybrid, "tolerance", "iterations"),
-        "cg": (ConjugateGradient, "tolerance", "iterations"),
+        "hybrid": (Hybrid, "tolerance", "max_steps"),
+        "cg": (ConjugateGradient, "tolerance", "max_steps"),
         "walk": (RandomWalk, None, "steps"),
         "chebyshev": (ChebyshevFilter, "tolerance", "max_degree"),
         "precomputed": (Precomputed, None, None),

@@ -10,27 +10,18 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from longwave.errors import ConvergenceWarning, InputError
 from longwave.filters import LowPass
-from longwave.spectrum.blocks import (
-    Block,
-    multiply,
-    narrow,
-    order_columns,
-    orthonormalize,
-    panel_width,
-    panels,
-    rayleigh_ritz,
-)
+from longwave.spectrum.blocks import panel_width
 from longwave.spectrum.density import Density, density_bytes, density_of_states
 from longwave.spectrum.exact import MAX_VERTICES, Exact
-from longwave.spectrum.method import DEFAULT_RUN, Run, as_spectrum, check_rank, without_edges
+from longwave.spectrum.method import DEFAULT_RUN, Run, check_rank, from_block, without_edges
+from longwave.spectrum.operations import B, Operations
 from longwave.spectrum.spectrum import Spectrum
 from longwave.types import Array, Sparse
 
@@ -83,47 +74,37 @@ class Chebyshev:
 
     def __call__(self, matrix: Sparse, run: Run = DEFAULT_RUN) -> Spectrum:
         """Decompose A ≈ U Λ Uᵀ. matrix: CSR (n, n) symmetric with eigenvalues in [−1, 1]."""
-        n = matrix.shape[0]
         if matrix.nnz == 0:
             return without_edges(matrix, self.rank)
-        width = self.width
-        if self._is_dense(n):
+        if self._is_dense(matrix.shape[0]):
             return Exact(self.rank)(matrix)
-        density = density_of_states(matrix, seed=run.seed)
+        return self.iterate(run.operations(matrix), run)
+
+    def iterate(self, operations: Operations[B], run: Run = DEFAULT_RUN) -> Spectrum:
+        """The iteration, for a matrix of which nothing is known but its operations."""
+        density = density_of_states(operations, seed=run.seed)
         lower = _lower_end(density)
         saved = None if run.checkpoint is None else run.checkpoint.latest("round")
-        state = self._first(matrix, run, density) if saved is None else State.unpack(*saved)
+        state = self._first(operations, run, density) if saved is None else State.unpack(operations, *saved)
 
         def report(share: float) -> None:
             if run.progress:
                 error = f", error {state.error(self.rank):.1e}" if state.round else ""
                 run.progress(f"basis: round {state.round + 1}{error}", round(100 * share), 100)
 
-        def apply_filter(block: Block, cut: float, degree: int) -> None:
-            work = degree * matrix.nnz * block.shape[1] * _SPARSE_PRICE
-            share = work / (work + n * 4 * block.shape[1] * width)
-            chebyshev_filter(
-                matrix, block, lower=lower, cut=cut, degree=degree, progress=lambda done: report(share * done)
-            )
-
-        def ritz(block: Block, products: NDArray[np.float64]) -> tuple[Array, Array]:
-            report(0.8)
-            return rayleigh_ritz(matrix, block, products)
-
         rounds = filtered_subspace(
+            operations,
             state,
-            apply_filter=apply_filter,
-            orthonormalize=orthonormalize,
-            rayleigh_ritz=ritz,
             rank=self.rank,
             lower=lower,
             tolerance=self.tolerance,
             max_rounds=self.max_rounds,
+            progress=report,
         )
         for state in rounds:
             report(0.0)
             if run.checkpoint is not None:
-                run.checkpoint.save_round("round", state.round, state.pack())
+                run.checkpoint.save_round("round", state.round, state.pack(operations))
         error = state.error(self.rank)
         if run.progress:
             run.progress(f"basis: {state.round} rounds, error {error:.1e}", 100, 100)
@@ -132,14 +113,14 @@ class Chebyshev:
                 f"the basis reached an estimated error of {error:.1e} after {state.round} rounds, "
                 f"not the tolerance {self.tolerance:.1e}: try a larger rank, more oversampling, or more max_rounds",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        return as_spectrum(
-            matrix,
+        return from_block(
+            operations,
+            operations.take(state.block, np.arange(self.rank)),
             state.values[: self.rank],
-            narrow(state.block, self.rank),
+            state.residuals[: self.rank],
             next_eigenvalue=float(state.values[self.rank]),
-            known_residuals=state.residuals[: self.rank],
         )
 
     def memory(self, n: int) -> int:
@@ -172,26 +153,29 @@ class Chebyshev:
         """r̂: columns of the block."""
         return self.rank + (self.rank // 4 + 20 if self.oversampling is None else self.oversampling)
 
-    def _first(self, matrix: Sparse, run: Run, density: Density) -> State:
+    def _first(self, operations: Operations[B], run: Run, density: Density) -> State[B]:
         """The state before the first round: random columns, or those that are given and random ones after them."""
-        block = np.random.default_rng(run.seed).standard_normal((matrix.shape[0], self.width), dtype=np.float32)
+        block, known = operations.start(self.width, run.seed, run.start)
         cut = self._first_cut(density)
-        known = 0 if run.start is None else run.start(block)
-        if known:
-            new = np.flatnonzero(~block[:, :known].any(axis=1))  # vertices unknown to the start: from neighbours
-            part = sp.csr_array(matrix[new])
-            for columns in panels(known):
-                block[new, columns] = multiply(part, block[:, columns])
         if 0 < known < self.width:  # the random columns catch up, so that one round may be enough
             lower = _lower_end(density)
             degree = degree_for(cut, lower, top=1.0, gain=_MAX_AMPLIFICATION)
-            chebyshev_filter(matrix, block[:, known:], lower=lower, cut=cut, degree=degree)
-            orthonormalize(block[:, known:], block[:, :known])
+            block = operations.filter(block, locked=known, lower=lower, cut=cut, degree=degree, progress=_silent)
+            block, _ = operations.orthonormalize(block, locked=known)
         return State(0, block, np.full(self.width, cut), np.full(self.width, np.inf), cut)
 
 
+def _silent(share: float) -> None:
+    """No progress is shown."""
+
+
+def _part(progress: Callable[[float], None], share: float) -> Callable[[float], None]:
+    """The progress of a part of the work that takes this share of the whole."""
+    return lambda done: progress(share * done)
+
+
 @dataclass(frozen=True, eq=False)
-class State:
+class State(Generic[B]):
     """Where the iteration is: rounds done, the block (n, r̂), its Ritz values and residuals (r̂,).
 
     cut: the best estimate of λ_r̂. errors: the estimates one and two rounds before. Before the first round the values
@@ -199,7 +183,7 @@ class State:
     """
 
     round: int
-    block: Block
+    block: B
     values: Array
     residuals: Array
     cut: float
@@ -216,61 +200,72 @@ class State:
     def _shares(self, rank: int) -> Array:
         return ranking_errors(self.values[:rank], self.residuals[:rank], max(self.cut, float(self.values[-1])))
 
-    def pack(self) -> dict[str, Array]:
+    def pack(self, operations: Operations[B]) -> dict[str, Array]:
         """The arrays that a checkpoint keeps."""
         numbers = np.array([self.cut, *self.errors])
-        return {"block": self.block, "values": self.values, "residuals": self.residuals, "numbers": numbers}
+        small = {"values": self.values, "residuals": self.residuals, "numbers": numbers}
+        return {**operations.pack(self.block), **small}
 
     @classmethod
-    def unpack(cls, number: int, arrays: Mapping[str, Array]) -> State:
+    def unpack(cls, operations: Operations[B], number: int, arrays: Mapping[str, Array]) -> State[B]:
         """The state of a checkpoint."""
         cut, *errors = arrays["numbers"].tolist()
-        return cls(number, arrays["block"], arrays["values"], arrays["residuals"], cut, tuple(errors))
+        block = operations.unpack(arrays)
+        return cls(number, block, arrays["values"], arrays["residuals"], cut, tuple(errors))
 
 
 def filtered_subspace(
-    state: State,
+    operations: Operations[B],
+    state: State[B],
     *,
-    apply_filter: Callable[[Block, float, int], None],
-    orthonormalize: Callable[[Block, Block], NDArray[np.float64]],
-    rayleigh_ritz: Callable[[Block, NDArray[np.float64]], tuple[Array, Array]],
     rank: int,
     lower: float,
     tolerance: float,
     max_rounds: int,
-) -> Iterator[State]:
+    progress: Callable[[float], None] = _silent,
+) -> Iterator[State[B]]:
     """Filter, orthonormalise, Rayleigh–Ritz, until the estimated error is within the tolerance; yields every round.
 
-    Leading pairs that are good enough are locked: the others are filtered without them and kept orthogonal to them. The
-    block is overwritten. What a round does follows from the state alone, so a saved state goes on as if nothing had
-    happened.
+    Leading pairs that are good enough are locked: the others are filtered without them and kept orthogonal to them.
+    What a round does follows from the state alone, so a saved state goes on as if nothing had happened. progress: told
+    the share of the round that is done.
     """
     while state.round < max_rounds and _goes_on(state, rank, tolerance):
-        cut, locked = state.cut, 0
+        cut, locked, width = state.cut, 0, len(state.values)
         if np.isfinite(state.residuals).all():  # the Ritz value in the middle of the oversampling is safe, and better
-            cut = min(max(cut, float(state.values[(rank + len(state.values)) // 2])), _MAX_CUT)
+            cut = min(max(cut, float(state.values[(rank + width) // 2])), _MAX_CUT)
             locked = state.locked(rank, tolerance)
         degree = degree_for(cut, lower, top=1.0, gain=_MAX_AMPLIFICATION)
         if state.round:  # no more than what is still missing
             missing = 2 * state.error(rank) / tolerance
             needed = degree_for(cut, lower, top=float(state.values[rank - 1]), gain=missing)
             degree = min(degree, max(_MIN_DEGREE, needed))
-        block = state.block[:, locked:]
-        apply_filter(block, cut, degree)
-        values, residuals = rayleigh_ritz(block, orthonormalize(block, state.block[:, :locked]))
+        sparse, dense = degree * operations.nonzeros * _SPARSE_PRICE, operations.n * 4 * width
+        share = sparse / (sparse + dense)  # of the filter in the time of the round
+        block = operations.filter(
+            state.block,
+            locked=locked,
+            lower=lower,
+            cut=cut,
+            degree=degree,
+            progress=_part(progress, share),
+        )
+        block, products = operations.orthonormalize(block, locked=locked)
+        progress(0.8)
+        block, values, residuals = operations.rayleigh_ritz(block, products, locked=locked)
         values = np.concatenate([state.values[:locked], values])
         residuals = np.concatenate([state.residuals[:locked], residuals])
         order = np.argsort(-values, kind="stable")
         if locked and (np.diff(order) < 0).any():  # a pair that had been missed
-            order_columns(state.block, order)
+            block = operations.take(block, order)
         # Ritz values lie below the eigenvalues; if not even λ_r lies above the estimate of λ_r̂, that is wrong.
         cut = max(float(values[order[-1]]), state.cut if values[order[rank - 1]] > state.cut else -1.0)
         errors = state.error(rank), state.errors[0]
-        state = State(state.round + 1, state.block, values[order], residuals[order], min(cut, _MAX_CUT), errors)
+        state = State(state.round + 1, block, values[order], residuals[order], min(cut, _MAX_CUT), errors)
         yield state
 
 
-def _goes_on(state: State, rank: int, tolerance: float) -> bool:
+def _goes_on(state: State[Any], rank: int, tolerance: float) -> bool:
     """Whether another round is worth it: the error is too large, and the last round has made it much smaller."""
     if state.round < 2:
         return state.round == 0 or state.error(rank) > tolerance
@@ -286,47 +281,6 @@ def degree_for(cut: float, lower: float, *, top: float, gain: float) -> int:
     center, half = (cut + lower) / 2, (cut - lower) / 2
     rate = np.arccosh(max(1 + 1e-6, (top - center) / half))
     return int(np.clip(np.log(2 * gain) / rate, _MIN_DEGREE, _MAX_DEGREE))
-
-
-def chebyshev_filter(
-    matrix: Sparse,
-    block: Block,
-    *,
-    lower: float,
-    cut: float,
-    degree: int,
-    progress: Callable[[float], None] = lambda done: None,
-) -> None:
-    """B ← p(A) B in place: p(λ) = T_m((λ − c)/e) / T_m((1 − c)/e), c and e centre and half-width of [lower, cut].
-
-    The scaled three-term recurrence (Zhou & Saad 2007, Alg. 3.1) keeps p(1) = 1 at every step, where the plain one
-    overflows float32. progress: told the share done.
-    """
-    from longwave.rows import compiled
-
-    center, half = (cut + lower) / 2, (cut - lower) / 2
-
-    def step(current: Block, previous: Block, scale: float, back: float) -> None:
-        """Previous ← scale (A − c) current − back previous, in one sweep."""
-        numbers: Any = [np.float32(number) for number in (scale, center, back)]
-        compiled.chebyshev_step(matrix.data, matrix.indices, matrix.indptr, current, previous, *numbers)
-
-    n, width = block.shape
-    memory = np.empty((2, n * panel_width(width)), dtype=np.float32)
-    for columns in panels(width):
-        shape = n, columns.stop - columns.start
-        previous, current = (buffer[: shape[0] * shape[1]].reshape(shape) for buffer in memory)
-        previous[:] = block[:, columns]
-        current[:] = 0
-        sigma = sigma_1 = half / (1.0 - center)
-        step(previous, current, sigma_1 / half, 0.0)  # current = (σ₁/e) (A − c) previous
-        for _ in range(2, degree + 1):
-            sigma_next = 1 / (2 / sigma_1 - sigma)
-            step(current, previous, 2 * sigma_next / half, sigma * sigma_next)
-            previous, current = current, previous
-            sigma = sigma_next
-        block[:, columns] = current
-        progress(columns.stop / width)
 
 
 def ranking_errors(values: Array, residuals: Array, floor: float) -> Array:
