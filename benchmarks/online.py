@@ -109,7 +109,7 @@ def main(dimensions=512, n=100_000, rank=1000):
     read = np.concatenate([part.values for part in exact.system.pooled_basis.parts[:1]])
     rows["reading the largest part of the basis once"] = {"milliseconds": memory_speed(read)}
     rows["reading the vectors once"] = {"milliseconds": memory_speed(vectors)}
-    own_cg = ConjugateGradient(0.0, iterations=20)
+    own_cg = ConjugateGradient(0.0, max_steps=20)
     laplacian = sp.csr_array(sp.eye_array(n) - ALPHA * exact.graph.normalized.astype(np.float64))
     asked = [index_y(exact, q) for q in queries]
     none = np.zeros(0, dtype=np.int64)

@@ -59,9 +59,9 @@ def answers(index, queries):
     """Everything that is asked of an index."""
     known = index.settings.search
     basis = index.spectrum is not None
-    ways = [{"solver": lw.Euclidean()}, {"solver": lw.ConjugateGradient(iterations=5, tolerance=0)}]
+    ways = [{"solver": lw.Euclidean()}, {"solver": lw.ConjugateGradient(max_steps=5, tolerance=0)}]
     if basis:
-        ways += [{}, {"blend": 0.5}, {"blend": "anchor", "neighbors": 3}, {"solver": lw.Hybrid(0, iterations=3)}]
+        ways += [{}, {"blend": 0.5}, {"blend": "anchor", "neighbors": 3}, {"solver": lw.Hybrid(0, max_steps=3)}]
     if index.rows is not None:
         ways.append({"solver": lw.Precomputed()})
     found = [known]

@@ -16,8 +16,8 @@ from longwave.rows.vectors import normalize
 from longwave.search.extension import embed, kernel
 from longwave.solvers import System
 from longwave.spectrum import sparsify
-from longwave.spectrum.blocks import multiply, orthonormalize
 from longwave.spectrum.components import decompose_blocks
+from longwave.spectrum.operations import Local
 from longwave.spectrum.simultaneous import range_basis
 from settings import paper_index
 
@@ -116,7 +116,7 @@ def test_4_3_the_range_error_falls_with_q_towards_the_next_eigenvalue(connected)
     errors = []
     for q in (1, 2, 4, 16, 64):
         start = np.random.default_rng(0).standard_normal((matrix.shape[0], 60), dtype=np.float32)
-        basis = range_basis(lambda b: multiply(matrix, b), orthonormalize, start, q)
+        basis, _ = range_basis(Local(matrix), start, q)
         errors.append(np.linalg.norm(exact - basis @ (basis.T @ exact), 2))
     assert errors == sorted(errors, reverse=True)
     assert errors[-1] >= floor - 1e-5
@@ -212,6 +212,6 @@ def test_3_1_stages_1_and_2_recover_a_low_rank_matrix(connected):
     _, exact = connected
     values, vectors = np.linalg.eigh(exact)
     low = sp.csr_array(vectors[:, -20:] * values[-20:] @ vectors[:, -20:].T, dtype=np.float32)
-    spectrum = Simultaneous(20, oversampling=10, iterations=3)(low)
+    spectrum = Simultaneous(20, oversampling=10, rounds=3)(low)
     u = spectrum.eigenvectors.toarray()
     assert np.linalg.norm(low.toarray() - u * spectrum.eigenvalues.astype(np.float32) @ u.T, 2) < 1e-5

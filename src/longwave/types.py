@@ -35,7 +35,7 @@ class Neighbors:
 class Solution:
     """What a solver answers: item scores (queries, N), and how it got there.
 
-    errors: (queries,) bound on the relative error, where the solver has one. steps: (queries,) iterations taken.
+    errors: (queries,) bound on the relative error, where the solver has one. steps: (queries,) steps that it took.
     """
 
     scores: Array

@@ -264,7 +264,7 @@ def test_info_says_it_all(folder):
         (["info", "v.npy"], ["is a file"]),
         (["evaluate", "d.longwave", "q.npy", "--truth", "q.npy"], ["not ground truth"]),
         (["build", "v.npy", "-o", "x", "--spectrum", "none", "--rank", "5"], ["has no --rank"]),
-        (["build", "v.npy", "-o", "x", "--iterations", "5"], ["chebyshev has no --iterations"]),
+        (["build", "v.npy", "-o", "x", "--rounds", "5"], ["chebyshev has no --rounds"]),
         (["build", "v.npy", "-o", "x", "--seed", "-1"], ["seed must be"]),
         (["search", "d.longwave", "q.npy", "--blend-scale", "impulse"], ["need --blend"]),
         (["search", "d.longwave", "q.npy", "--filter", "walk:0.9,2.5"], ["whole number"]),

@@ -109,7 +109,7 @@ def test_the_error_that_cg_states_is_a_bound(hard, y):
     """‖x − x*‖ ≤ ‖y − 𝓛_α x‖, since λ_min(𝓛_α) = 1; stated relative to ‖x‖."""
     exact = oracle.linear_system(hard.normalized.toarray().astype(np.float64), y.toarray(), 0.99)
     low = System(hard.normalized, Lanczos(20)(hard.normalized))
-    for solver in (ConjugateGradient(0, iterations=7), Hybrid(0, iterations=2), Hybrid(1e-3)):
+    for solver in (ConjugateGradient(0, max_steps=7), Hybrid(0, max_steps=2), Hybrid(1e-3)):
         solution = solver(low, y, LowPass(0.99))
         true = np.linalg.norm(solution.scores - exact, axis=1) / np.linalg.norm(solution.scores, axis=1)
         assert (true <= solution.errors + 1e-6).all()
@@ -150,8 +150,8 @@ def test_the_hybrid_identity_of_deflation(hard, y):
 
 
 def test_cg_that_stops_early_warns(hard, y):
-    with pytest.warns(ConvergenceWarning, match="stopped after 2 iterations"):
-        ConjugateGradient(1e-9, iterations=2)(hard, y, LowPass(0.99))
+    with pytest.warns(ConvergenceWarning, match="stopped after 2 steps"):
+        ConjugateGradient(1e-9, max_steps=2)(hard, y, LowPass(0.99))
 
 
 def test_an_empty_observation_gives_zeros(hard):
@@ -184,7 +184,7 @@ def test_no_basis_is_a_clear_error(hard, y):
     "make_solver",
     [
         lambda: ConjugateGradient(-1),
-        lambda: ConjugateGradient(iterations=0),
+        lambda: ConjugateGradient(max_steps=0),
         lambda: Hybrid(float("nan")),
         lambda: RandomWalk(0),
         lambda: ChebyshevFilter(0),

@@ -161,3 +161,19 @@ def test_components_of_middle_size_are_kept_whole_as_far_as_there_is_room():
     assert _kept_whole(sizes, 0) == set()
     assert _kept_whole(sizes, 4 + 90_000) == {4, 2}
     assert _kept_whole(sizes, 10**9) == {1, 2, 3, 4}
+
+
+def test_an_earlier_basis_of_several_components_is_a_start_for_each(monkeypatch):
+    """A component takes its own columns of the earlier basis; what is left of its block is random, not zero."""
+    from longwave.graph import mutual
+    from longwave.graph.mutual import Graph
+    from longwave.spectrum import chebyshev
+
+    monkeypatch.setattr(chebyshev, "_DENSE_VERTICES", 0)
+    rings = [sp.csr_array(np.roll(np.eye(n), 1, axis=1) + np.roll(np.eye(n), -1, axis=1)) for n in (300, 200)]
+    normalized, degrees = mutual.normalize(sp.csr_array(sp.block_diag(rings), dtype=np.float32))
+    labels = np.repeat([0, 1], [300, 200])
+    graph = Graph(normalized, degrees, labels, np.zeros(500, dtype=np.float32))
+    earlier = decompose_blocks(graph, Exact(60))
+    again = decompose_blocks(graph, Chebyshev(60, tolerance=1e-4), earlier=earlier.eigenvectors)
+    np.testing.assert_allclose(np.sort(again.eigenvalues), np.sort(earlier.eigenvalues), atol=1e-4)

@@ -17,6 +17,7 @@ from longwave.spectrum.advised import error_left
 from longwave.spectrum.blocks import gram
 from longwave.spectrum.components import submatrix
 from longwave.spectrum.density import Density, density_of_states
+from longwave.spectrum.operations import Local
 from longwave.types import Array, Filter, Sparse
 
 RANKS = (50, 100, 200, 500, 1000, 2000, 5000, 10_000)
@@ -80,7 +81,7 @@ def advise(
             "exactly: any rank does; a larger k would connect more"
         )
     matrix, _ = submatrix(graph.normalized, vertices)
-    density = density_of_states(matrix, seed=seed)
+    density = density_of_states(Local(matrix), seed=seed)
     possible = [rank for rank in sorted({*ranks}) if rank < len(vertices)] or [len(vertices)]
     rates = measured_rates(matrix)
     rows = [_row(rank, matrix, density, filter, rates) for rank in possible]

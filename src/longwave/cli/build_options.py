@@ -18,7 +18,7 @@ from longwave.graph import weights as kernels
 _KINDS: dict[str, type] = {"int": int, "float": float, "float | None": float, "bool": bool}
 # How text becomes a value, where the library does not read it itself.
 _READ: dict[str, Callable[[str], Any]] = {"kernel": kernels.parse, "filter": filters.parse}
-# It has options of its own: rank, oversampling, iterations.
+# It has options of its own: rank, oversampling, rounds.
 _APART = ("spectrum",)
 
 

@@ -67,7 +67,7 @@ def build(
     oversampling: Annotated[
         int | None, typer.Option(help="Eigenvectors computed beyond --rank, for accuracy, and dropped at the end.")
     ] = None,
-    iterations: Annotated[int | None, typer.Option(help="Rounds of --spectrum simultaneous; 6 by default.")] = None,
+    rounds: Annotated[int | None, typer.Option(help="Rounds of --spectrum simultaneous; 6 by default.")] = None,
     workdir: Annotated[
         Path | None,
         typer.Option(
@@ -143,7 +143,7 @@ def build(
     """
     storage.check_target(output, force=force)
     check_apart(output, vectors, images, groups, ids, lists)
-    method = o.spectrum_from(spectrum, rank, oversampling, iterations)
+    method = o.spectrum_from(spectrum, rank, oversampling, rounds)
     stored = None if precompute is None else filters.parse(precompute)
     if fast is not True and (first or second):
         raise InputError("--first and --second need --fast")

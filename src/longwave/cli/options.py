@@ -25,7 +25,7 @@ FILES = ".npy .npz .fvecs .bvecs .mat .h5 .parquet .safetensors .csv; FILE:NAME 
 FILTERS = "lowpass:ALPHA (nearer to 1 is further), heat:TIME, polynomial:C0,C1,..., ideal:CUTOFF or walk:ALPHA,STEPS"
 
 # What a solver calls the steps that --steps counts, or the most of them.
-_STEPS = ("steps", "iterations", "max_degree")
+_STEPS = ("steps", "max_steps", "max_degree")
 
 LABELS = ".npy .npz .mat .h5 .parquet .json .csv .txt"
 
@@ -129,11 +129,11 @@ RegionSum = Annotated[
 ]
 
 
-def spectrum_from(text: str, rank: int | None, oversampling: int | None, iterations: int | None) -> Method | None:
+def spectrum_from(text: str, rank: int | None, oversampling: int | None, rounds: int | None) -> Method | None:
     """The eigen-solver that --spectrum names; options that it does not have are refused."""
     if rank is not None and rank < 1:
         raise InputError(f"rank must be a whole number of at least 1, got {rank}")
-    asked = {"rank": rank, "oversampling": oversampling, "iterations": iterations}
+    asked = {"rank": rank, "oversampling": oversampling, "rounds": rounds}
     given: dict[str, Any] = {option: value for option, value in asked.items() if value is not None}
     taken = [] if text == "none" else _fields("spectrum", text, also=["none"])
     for option in given:

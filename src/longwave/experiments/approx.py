@@ -21,7 +21,7 @@ def run(session: Session) -> dict[str, Any]:
     rounds = (6, 30) if session.quick else (3, 6, 12, 30)
     methods: dict[str, Method] = {
         "FSR.rank-r (Lanczos)": Lanczos(rank),
-        **{f"FSR.approx as printed, q = {q}": Simultaneous(rank, iterations=q) for q in rounds},
+        **{f"FSR.approx as printed, q = {q}": Simultaneous(rank, rounds=q) for q in rounds},
         "Chebyshev (default)": Chebyshev(rank),
     }
     lists = nearest_others(normalize(data.vectors), k=50)

@@ -28,7 +28,7 @@ EUCLIDEAN = Manifold(solver=Euclidean())
 PRINTED = Manifold(solver=Spectral(complement=False))
 COMPLEMENT = Manifold(solver=Spectral())
 #: The linear system, as the authors' scripts solve it: 20 steps, or fewer where the residual is 1e-6.
-SYSTEM = Manifold(solver=ConjugateGradient(tolerance=1e-6, iterations=20))
+SYSTEM = Manifold(solver=ConjugateGradient(tolerance=1e-6, max_steps=20))
 #: The same without the limit: the exact answer.
 EXACT = Manifold(solver=ConjugateGradient(tolerance=1e-6))
 #: Regional search: k 200, 200 neighbours of every query region, of which 50 entries stay.

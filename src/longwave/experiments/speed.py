@@ -35,7 +35,7 @@ from longwave.spectrum import Chebyshev
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_AUTHORS = ConjugateGradient(tolerance=1e-6, iterations=20)
+_AUTHORS = ConjugateGradient(tolerance=1e-6, max_steps=20)
 
 
 def run(session: Session) -> dict[str, Any]:

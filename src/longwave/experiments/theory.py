@@ -17,7 +17,7 @@ from longwave.experiments.style import finish, line, panels
 from longwave.filters import LowPass
 from longwave.solvers import Spectral
 from longwave.spectrum import Chebyshev, Simultaneous
-from longwave.spectrum.blocks import multiply, orthonormalize
+from longwave.spectrum.operations import Local
 from longwave.spectrum.simultaneous import range_basis
 from longwave.spectrum.sparsify import sparsify
 
@@ -46,7 +46,7 @@ def run(session: Session) -> dict[str, Any]:
     h = LowPass(0.99)
     exact = (y @ vectors * h(values)) @ vectors.T
     ranks = [10, 50, 150] if session.quick else [10, 20, 50, 100, 200, 400, 800]
-    iterations = [1, 3, 6] if session.quick else [1, 2, 3, 6, 12, 24]
+    rounds = [1, 3, 6] if session.quick else [1, 2, 3, 6, 12, 24]
     bound, truth, complement = [], [], []
     for rank in ranks:
         u, gains = vectors[:, :rank], h(values[:rank])
@@ -57,14 +57,14 @@ def run(session: Session) -> dict[str, Any]:
     approximate: dict[str, list[float]] = {}
     projection: dict[str, list[float]] = {}
     dense = matrix.toarray().astype(np.float64)
-    for q in iterations:
+    for q in rounds:
         for rank in ranks:
-            made = Simultaneous(rank, iterations=q)(matrix)
+            made = Simultaneous(rank, rounds=q)(matrix)
             u = made.eigenvectors.toarray().astype(np.float64)
             error = np.linalg.norm((y @ u * h(made.eigenvalues)) @ u.T - exact, axis=1).max()
             approximate.setdefault(f"q = {q}", []).append(_round(error))
             start = rng.standard_normal((n, rank + rank // 10 + 10), dtype=np.float32)
-            block = range_basis(lambda b: multiply(matrix, b), orthonormalize, start, q).astype(np.float64)
+            block = range_basis(Local(matrix), start, q)[0].astype(np.float64)
             left = dense - block @ (block.T @ dense)
             projection.setdefault(f"q = {q}", []).append(_round(_largest_singular(left)))
     magnitudes = np.sort(np.abs(values))[::-1]

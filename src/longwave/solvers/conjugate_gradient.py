@@ -26,15 +26,15 @@ class ConjugateGradient:
     """
 
     tolerance: float = 1e-6
-    iterations: int = 1000
+    max_steps: int = 1000
 
     def __post_init__(self) -> None:
-        _check(self.tolerance, self.iterations)
+        _check(self.tolerance, self.max_steps)
 
     def __call__(self, system: System, observation: Sparse, filter: Filter) -> Solution:
         """observation: CSR (q, n) -> scores (q, N)."""
         alpha = require_lowpass(filter, "ConjugateGradient")
-        return _solve(system, observation, alpha, lambda r: r, self.tolerance, self.iterations)
+        return _solve(system, observation, alpha, lambda r: r, self.tolerance, self.max_steps)
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ class Hybrid:
     """
 
     tolerance: float = 1e-3
-    iterations: int = 200
+    max_steps: int = 200
 
     def __post_init__(self) -> None:
-        _check(self.tolerance, self.iterations)
+        _check(self.tolerance, self.max_steps)
 
     def __call__(self, system: System, observation: Sparse, filter: Filter) -> Solution:
         """observation: CSR (q, n) -> scores (q, N)."""
@@ -65,14 +65,14 @@ class Hybrid:
             waves = spectrum.eigenvectors.project(r.T.astype(np.float32))
             return spectrum.eigenvectors.synthesize(waves * gains.astype(np.float32)).T + at_zero * r
 
-        return _solve(system, observation, alpha, precondition, self.tolerance, self.iterations)
+        return _solve(system, observation, alpha, precondition, self.tolerance, self.max_steps)
 
 
-def _check(tolerance: float, iterations: int) -> None:
+def _check(tolerance: float, max_steps: int) -> None:
     if not tolerance >= 0:
         raise InputError(f"tolerance must be at least 0, got {tolerance}")
-    if iterations < 1:
-        raise InputError(f"iterations must be at least 1, got {iterations}")
+    if max_steps < 1:
+        raise InputError(f"max_steps must be at least 1, got {max_steps}")
 
 
 def _solve(
@@ -81,18 +81,18 @@ def _solve(
     alpha: float,
     precondition: Callable[[Array], Array],
     tolerance: float,
-    iterations: int,
+    max_steps: int,
 ) -> Solution:
     def laplacian(x: Array) -> Array:  # 𝓛_α x
         return (x - alpha * multiply(system.normalized, x)) / (1 - alpha)
 
     y = observation.toarray().T.astype(np.float64)  # (n, q)
-    x, errors, steps = preconditioned(laplacian, y, precondition, tolerance, iterations)
+    x, errors, steps = preconditioned(laplacian, y, precondition, tolerance, max_steps)
     late = int((errors > tolerance).sum())
     if late and tolerance > 0:
         warnings.warn(
-            f"{late} of {len(errors)} queries stopped after {steps.max()} iterations at a relative error of up to "
-            f"{errors.max():.1e}, not {tolerance:.1e}; raise iterations, or the rank of the basis",
+            f"{late} of {len(errors)} queries stopped after {steps.max()} steps at a relative error of up to "
+            f"{errors.max():.1e}, not {tolerance:.1e}; raise max_steps, or the rank of the basis",
             ConvergenceWarning,
             stacklevel=3,
         )
@@ -104,7 +104,7 @@ def preconditioned(
     y: NDArray[np.float64],
     precondition: Callable[[Array], Array],
     tolerance: float,
-    iterations: int,
+    max_steps: int,
 ) -> tuple[Array, NDArray[np.float64], NDArray[np.int64]]:
     """Preconditioned conjugate gradients for A x = y, one column per query, from x = M y.
 
@@ -118,7 +118,7 @@ def preconditioned(
     x, r = answer[:, active], residual[:, active]
     z = precondition(r)
     p, rz = np.array(z), np.einsum("ij,ij->j", r, z)
-    for _ in range(iterations):
+    for _ in range(max_steps):
         if not active.size:
             break
         step = apply(p)

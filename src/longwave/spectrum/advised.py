@@ -13,6 +13,7 @@ from longwave.spectrum.components import submatrix
 from longwave.spectrum.density import Density, density_of_states
 from longwave.spectrum.exact import Exact
 from longwave.spectrum.method import DEFAULT_RUN, Method, Run
+from longwave.spectrum.operations import Local
 from longwave.spectrum.spectrum import Spectrum
 from longwave.types import Filter, Sparse
 
@@ -71,7 +72,7 @@ def _shared_density(graph: Graph, seed: int) -> tuple[Density, int]:
     vertices = np.flatnonzero(graph.component_sizes[graph.labels] > 1)
     if not len(vertices):
         return Density(np.zeros((1, 1)), np.ones((1, 1))), 0
-    return density_of_states(submatrix(graph.normalized, vertices)[0], seed=seed, probes=8), len(vertices)
+    return density_of_states(Local(submatrix(graph.normalized, vertices)[0]), seed=seed, probes=8), len(vertices)
 
 
 def error_left(density: Density, rank: int, filter: Filter) -> float:

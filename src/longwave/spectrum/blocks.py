@@ -1,9 +1,12 @@
-"""The three operations on a tall block of vectors, n × c float32, that every iterative method is made of.
+"""The arithmetic of a block that is one array of this process, n × c float32 (`operations.Local`).
 
-All work in place, in column panels or row blocks, so that one n × c array is all that is held.
+Everything works in place, a few columns (a panel) or a few rows at a time, so that one n × c array is all that is held.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +21,7 @@ Block = NDArray[np.float32]
 # quarter longer than 128 (reordered graph of Fashion-MNIST, n = 57,646).
 _MAX_PANEL = 128
 # Rows at a time in the dense products: enough for BLAS to run at full speed.
-_ROWS = 2048
+ROWS = 2048
 # First pass of Cholesky-QR, relative to the mean diagonal of the Gram matrix: a filtered block is rank-deficient in
 # float32 and its plain Cholesky factor does not exist.
 _SHIFT = 1e-5
@@ -51,7 +54,7 @@ def narrow(block: Block, n_columns: int) -> Block:
     if n_columns == width:
         return block
     flat = block.reshape(-1)
-    for rows in row_blocks(n, 1, numbers=_ROWS):
+    for rows in row_blocks(n, 1, numbers=ROWS):
         # Rows move towards the front, so what has been written never lies ahead of what is still to be read.
         kept = block[rows, :n_columns].copy()
         flat[rows.start * n_columns : rows.stop * n_columns] = kept.reshape(-1)
@@ -61,7 +64,7 @@ def narrow(block: Block, n_columns: int) -> Block:
 def gram(block: Block) -> NDArray[np.float64]:
     """BᵀB, summed over row blocks in float64. (n, c) -> (c, c)"""
     total = np.zeros((block.shape[1],) * 2)
-    for rows in row_blocks(len(block), 1, numbers=_ROWS):
+    for rows in row_blocks(len(block), 1, numbers=ROWS):
         total += block[rows].T @ block[rows]
     return total
 
@@ -69,7 +72,7 @@ def gram(block: Block) -> NDArray[np.float64]:
 def transform(block: Block, matrix: Array) -> None:
     """B ← B M in place, row block by row block. block: (n, c), matrix: (c, c') with c' ≤ c; fills c' columns."""
     narrow = np.ascontiguousarray(matrix, dtype=np.float32)
-    for rows in row_blocks(len(block), 1, numbers=_ROWS):
+    for rows in row_blocks(len(block), 1, numbers=ROWS):
         block[rows, : narrow.shape[1]] = block[rows] @ narrow
 
 
@@ -78,7 +81,7 @@ def remove(block: Block, against: Block) -> None:
     if not against.shape[1]:
         return
     coefficients = np.zeros((against.shape[1], block.shape[1]))
-    blocks = row_blocks(len(block), 1, numbers=_ROWS)
+    blocks = row_blocks(len(block), 1, numbers=ROWS)
     for rows in blocks:
         coefficients += against[rows].T @ block[rows]
     narrow = coefficients.astype(np.float32)
@@ -129,7 +132,7 @@ def _cholesky_pass(block: Block, *, shift: float) -> None:
                 raise ConvergenceError(f"the basis could not be orthonormalised: {error}") from error
             shift = max(_SHIFT, 10 * shift)
     narrow = np.asfortranarray(factor, dtype=np.float32)
-    for rows in row_blocks(len(block), 1, numbers=_ROWS):
+    for rows in row_blocks(len(block), 1, numbers=ROWS):
         # Rᵀ Xᵀ = Bᵀ: the transpose of a C array is what LAPACK calls an array, and half the work of a product.
         part = np.ascontiguousarray(block[rows])
         block[rows] = blas.strsm(1.0, narrow, part.T, trans_a=1, overwrite_b=1).T
@@ -149,7 +152,7 @@ def rayleigh_ritz(
     projected = np.zeros((n_columns, n_columns))
     for columns in panels(n_columns):
         product = multiply(matrix, block[:, columns])
-        for rows in row_blocks(len(block), 1, numbers=_ROWS):  # the lower triangle is all that is read
+        for rows in row_blocks(len(block), 1, numbers=ROWS):  # the lower triangle is all that is read
             projected[columns.start :, columns] += block[rows, columns.start :].T @ product[rows]
         del product  # before the next one is made
     values, vectors = eigh(projected, products, driver="gvd", overwrite_a=True, overwrite_b=True, check_finite=False)
@@ -163,7 +166,7 @@ def residuals(matrix: Sparse, block: Block, eigenvalues: Array) -> NDArray[np.fl
     out = np.zeros(len(eigenvalues))
     for columns in panels(len(eigenvalues)):
         difference = multiply(matrix, block[:, columns])
-        for rows in row_blocks(len(block), 1, numbers=_ROWS):
+        for rows in row_blocks(len(block), 1, numbers=ROWS):
             difference[rows] -= block[rows, columns] * eigenvalues[columns].astype(np.float32)
         out[columns] = np.sqrt(np.einsum("ij,ij->j", difference, difference, dtype=np.float64))
         del difference
@@ -172,5 +175,55 @@ def residuals(matrix: Sparse, block: Block, eigenvalues: Array) -> NDArray[np.fl
 
 def order_columns(block: Block, order: NDArray[np.int64]) -> None:
     """B ← B[:, order], in place."""
-    for rows in row_blocks(len(block), 1, numbers=_ROWS):
+    for rows in row_blocks(len(block), 1, numbers=ROWS):
         block[rows] = block[rows][:, order]
+
+
+def chebyshev_filter(
+    matrix: Sparse,
+    block: Block,
+    *,
+    lower: float,
+    cut: float,
+    degree: int,
+    progress: Callable[[float], None] = lambda done: None,
+) -> None:
+    """B ← p(A) B in place: p(λ) = T_m((λ − c)/e) / T_m((1 − c)/e), c and e centre and half-width of [lower, cut].
+
+    The scaled three-term recurrence (Zhou & Saad 2007, Alg. 3.1) keeps p(1) = 1 at every step, where the plain one
+    overflows float32. progress: told the share done.
+    """
+    from longwave.rows import compiled
+
+    center, half = (cut + lower) / 2, (cut - lower) / 2
+
+    def step(current: Block, previous: Block, scale: float, back: float) -> None:
+        """Previous ← scale (A − c) current − back previous, in one sweep."""
+        numbers: Any = [np.float32(number) for number in (scale, center, back)]
+        compiled.chebyshev_step(matrix.data, matrix.indices, matrix.indptr, current, previous, *numbers)
+
+    n, width = block.shape
+    memory = np.empty((2, n * panel_width(width)), dtype=np.float32)
+    for columns in panels(width):
+        shape = n, columns.stop - columns.start
+        previous, current = (buffer[: shape[0] * shape[1]].reshape(shape) for buffer in memory)
+        previous[:] = block[:, columns]
+        current[:] = 0
+        sigma = sigma_1 = half / (1.0 - center)
+        step(previous, current, sigma_1 / half, 0.0)  # current = (σ₁/e) (A − c) previous
+        for _ in range(2, degree + 1):
+            sigma_next = 1 / (2 / sigma_1 - sigma)
+            step(current, previous, 2 * sigma_next / half, sigma * sigma_next)
+            previous, current = current, previous
+            sigma = sigma_next
+        block[:, columns] = current
+        progress(columns.stop / width)
+
+
+def fix_signs(eigenvectors: Array) -> None:
+    """Make the entry of largest magnitude of every column positive, in place: the same basis in every run."""
+    for columns in panels(eigenvectors.shape[1]):
+        part = eigenvectors[:, columns]
+        peaks = np.abs(part).argmax(axis=0)
+        signs = np.sign(part[peaks, np.arange(part.shape[1])])
+        part *= np.where(signs == 0, 1, signs).astype(part.dtype)

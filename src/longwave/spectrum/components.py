@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,9 +16,9 @@ from numpy.typing import NDArray
 from longwave.graph.mutual import Graph
 from longwave.rows.vectors import row_blocks
 from longwave.spectrum.basis import Basis, Part
-from longwave.spectrum.blocks import Block, narrow
+from longwave.spectrum.blocks import Block, fix_signs, narrow
 from longwave.spectrum.exact import Exact
-from longwave.spectrum.method import DEFAULT_RUN, Method, Run, fix_signs
+from longwave.spectrum.method import DEFAULT_RUN, Method, Run
 from longwave.spectrum.spectrum import COPIED, IN_BASIS, ISOLATED, Spectrum
 from longwave.types import Array, Sparse
 
@@ -157,31 +156,45 @@ def submatrix(matrix: Sparse, vertices: NDArray[np.int64]) -> tuple[Sparse, NDAr
 def _decompose(matrix: Sparse, vertices: NDArray[np.int64], method: Method, run: Run, earlier: Basis | None) -> _Block:
     """The method on the rows and columns of one component."""
     part, vertices = submatrix(matrix, vertices)
-    start = None if earlier is None else partial(_fill, earlier=earlier, vertices=vertices)
+    start = None if earlier is None else _Earlier(earlier, vertices)
     found = method(part, replace(run, start=start))
     return _Block(
         vertices, found.eigenvalues, found.eigenvectors.parts[0].values, found.residuals, found.next_eigenvalue
     )
 
 
-def _fill(block: Block, *, earlier: Basis, vertices: NDArray[np.int64]) -> int:
-    """Write what an earlier basis has on these vertices into the first columns; zeros for vertices that it lacks."""
-    known = np.flatnonzero(vertices < earlier.n)
-    count = 0
-    block[:, : earlier.shape[1]] = 0
-    for part in earlier.parts:
-        places, present = part.places(vertices[known])
-        width = min(part.width, block.shape[1] - count)
-        if not present.any() or not width:
-            continue
-        rows, places = known[present], places[present]
-        for some in np.array_split(np.arange(len(rows)), 1 + rows.size // 4096):
-            block[rows[some], count : count + width] = part.values[places[some]][:, :width]
-        count += width
-    sparse = sp.csc_array(earlier.sparse[vertices[known]])
-    touched = np.flatnonzero(np.diff(sparse.indptr))[: block.shape[1] - count]
-    block[known, count : count + len(touched)] = sparse[:, touched].toarray()
-    return int(count + len(touched))
+class _Earlier:
+    """What an earlier basis has on these vertices, as columns to start from (`operations.Columns`).
+
+    vertices: (m,) numbers in the whole graph; those from basis.n on are new, and their rows are zero.
+    """
+
+    def __init__(self, basis: Basis, vertices: NDArray[np.int64]) -> None:
+        known = vertices < basis.n
+        inside = np.where(known, vertices, 0)
+        self._parts = []
+        for part in basis.parts:
+            places, present = part.places(inside)
+            present &= known
+            if present.any():
+                self._parts.append((part, places, present))
+        chosen = sp.csc_array(basis.sparse[vertices[known]])
+        touched = np.flatnonzero(np.diff(chosen.indptr))
+        self._sparse = sp.csr_array(chosen[:, touched])
+        self._places = np.where(known, np.cumsum(known) - 1, -1)  # rows of the sparse part
+        self.width = sum(part.width for part, *_ in self._parts) + len(touched)
+
+    def rows(self, chosen: slice) -> Block:
+        """Some rows, (rows, width)."""
+        out = np.zeros((chosen.stop - chosen.start, self.width), dtype=np.float32)
+        first = 0
+        for part, places, present in self._parts:
+            here = np.flatnonzero(present[chosen])
+            out[here, first : first + part.width] = part.values[places[chosen][here]]
+            first += part.width
+        here = np.flatnonzero(self._places[chosen] >= 0)
+        out[here, first:] = self._sparse[self._places[chosen][here]].toarray()
+        return out
 
 
 def _small_blocks(matrix: Sparse, members: list[NDArray[np.int64]]) -> list[_Block]:

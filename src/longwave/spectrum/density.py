@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from longwave.spectrum.blocks import multiply
-from longwave.types import Filter, Sparse
+from longwave.spectrum.operations import B, Operations
+from longwave.types import Filter
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ def density_bytes(n: int) -> int:
     return 6 * 8 * _PROBES * n
 
 
-def density_of_states(matrix: Sparse, *, seed: int = 0, probes: int = _PROBES, steps: int = 60) -> Density:
+def density_of_states(operations: Operations[B], *, seed: int = 0, probes: int = _PROBES, steps: int = 60) -> Density:
     """Stochastic Lanczos quadrature: `probes` random vectors, `steps` products each, all at once.
 
     Every probe gives a Gauss rule for its own spectral measure; their mean is the density. With 16 × 60 the count above
@@ -52,18 +52,14 @@ def density_of_states(matrix: Sparse, *, seed: int = 0, probes: int = _PROBES, s
     """
     from scipy.linalg import eigh_tridiagonal
 
-    n = matrix.shape[0]
+    n = operations.n
     steps = min(steps, n)
-    current = np.random.default_rng(seed).choice([-1.0, 1.0], size=(n, probes)) / np.sqrt(n)
-    previous = np.zeros_like(current)
+    previous = current = operations.probes(probes, seed)
     alphas, betas = np.zeros((steps, probes)), np.zeros((steps, probes))
     for j in range(steps):
-        product = multiply(matrix, current)
-        alphas[j] = np.einsum("ij,ij->j", current, product)
-        product -= alphas[j] * current + (betas[j - 1] * previous if j else 0)
-        betas[j] = np.linalg.norm(product, axis=0)
-        previous = current
-        current = product / np.where(betas[j] > 1e-10, betas[j], np.inf)  # an exhausted probe goes on with zeros
+        back = betas[j - 1] if j else np.zeros(probes)
+        following, alphas[j], betas[j] = operations.lanczos_step(current, previous, back)
+        previous, current = current, following  # an exhausted probe goes on with zeros
     values, weights = np.empty((probes, steps)), np.empty((probes, steps))
     for probe in range(probes):
         nodes, vectors = eigh_tridiagonal(alphas[:, probe], betas[:-1, probe])

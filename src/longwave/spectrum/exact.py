@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longwave.errors import InputError
-from longwave.spectrum.method import DEFAULT_RUN, Run, as_spectrum, check_rank
+from longwave.spectrum.method import DEFAULT_RUN, Run, check_rank, from_array
 from longwave.spectrum.spectrum import Spectrum
 from longwave.types import Array, Sparse
 
@@ -44,7 +44,7 @@ class Exact:
         # One pair more than asked for: it is the λ_{r+1} of the truncation bound.
         first = max(0, n - rank - 1)
         values, vectors = largest_pairs(matrix.toarray().astype(np.float64), n - first)
-        return as_spectrum(
+        return from_array(
             matrix,
             values[:rank].copy(),
             np.ascontiguousarray(vectors[:, :rank], dtype=np.float32),

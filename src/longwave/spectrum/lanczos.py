@@ -8,7 +8,7 @@ import numpy as np
 
 from longwave.errors import ConvergenceError
 from longwave.spectrum.exact import Exact
-from longwave.spectrum.method import DEFAULT_RUN, Run, as_spectrum, check_rank, without_edges
+from longwave.spectrum.method import DEFAULT_RUN, Run, check_rank, from_array, without_edges
 from longwave.spectrum.spectrum import Spectrum
 from longwave.types import Sparse
 
@@ -57,7 +57,7 @@ class Lanczos:
             raise ConvergenceError(f"ARPACK failed: {error}; use Chebyshev(rank=...)") from error
         order = np.argsort(-values)
         kept = order[: self.rank]
-        return as_spectrum(
+        return from_array(
             matrix,
             values[kept],
             np.ascontiguousarray(vectors[:, kept], dtype=np.float32),

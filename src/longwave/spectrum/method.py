@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Protocol
@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longwave.errors import InputError
-from longwave.spectrum.basis import Basis
-from longwave.spectrum.blocks import Block, panels, residuals
+from longwave.spectrum import blocks
+from longwave.spectrum.operations import B, Columns, Local, MakeOperations, Operations
 from longwave.spectrum.spectrum import IN_BASIS, Spectrum
 from longwave.types import Array, Progress, Sparse
 
@@ -35,14 +35,15 @@ class Run:
     """What a computation may use besides the matrix.
 
     seed: of its random numbers. progress: told about rounds. checkpoint: where rounds are kept, so that a killed run
-    goes on. start: writes columns to begin with, such as an earlier basis, into the first columns of a block (n, c) and
-    says how many; speed depends on it, the answer does not.
+    goes on. start: columns to begin with, such as an earlier basis; they change the speed, not the answer. operations:
+    makes the operations of the matrix; another one than `Local` may keep the blocks on other machines.
     """
 
     seed: int = 0
     progress: Progress | None = None
     checkpoint: Checkpoint | None = None
-    start: Callable[[Block], int] | None = None
+    start: Columns | None = None
+    operations: MakeOperations = Local
 
 
 DEFAULT_RUN = Run()
@@ -71,40 +72,35 @@ def check_rank(rank: int | None) -> None:
         raise InputError(f"rank must be a whole number of at least 1, got {rank!r}; use Exact() for all eigenpairs")
 
 
-def fix_signs(eigenvectors: Array) -> None:
-    """Make the entry of largest magnitude of every column positive, in place: the same basis in every run."""
-    for columns in panels(eigenvectors.shape[1]):
-        part = eigenvectors[:, columns]
-        peaks = np.abs(part).argmax(axis=0)
-        signs = np.sign(part[peaks, np.arange(part.shape[1])])
-        part *= np.where(signs == 0, 1, signs).astype(part.dtype)
-
-
 def without_edges(matrix: Sparse, rank: int) -> Spectrum:
     """The spectrum of a matrix of zeros: every vector is an eigenvector; the first unit vectors are taken."""
     n = matrix.shape[0]
     rank = min(rank, n)
     vectors = np.eye(n, rank, dtype=np.float32)
-    return as_spectrum(matrix, np.zeros(rank), vectors, next_eigenvalue=0.0 if rank < n else None)
+    return from_array(matrix, np.zeros(rank), vectors, next_eigenvalue=0.0 if rank < n else None)
 
 
-def as_spectrum(
-    matrix: Sparse,
+def from_array(matrix: Sparse, eigenvalues: Array, eigenvectors: Array, *, next_eigenvalue: float | None) -> Spectrum:
+    """The spectrum of pairs that were computed as arrays: (r,) descending, (n, r). Residuals are measured here."""
+    measured = blocks.residuals(matrix, eigenvectors, eigenvalues)
+    return from_block(Local(matrix), eigenvectors, eigenvalues, measured, next_eigenvalue=next_eigenvalue)
+
+
+def from_block(
+    operations: Operations[B],
+    block: B,
     eigenvalues: Array,
-    eigenvectors: Array,
+    residuals: NDArray[np.float64],
     *,
     next_eigenvalue: float | None,
-    known_residuals: NDArray[np.float64] | None = None,
 ) -> Spectrum:
-    """Fix signs, measure residuals and row norms η. eigenvalues: (r,) descending; eigenvectors: (n, r)."""
-    fix_signs(eigenvectors)
-    basis = Basis.from_dense(eigenvectors)
-    measured = residuals(matrix, basis.parts[0].values, eigenvalues) if known_residuals is None else known_residuals
+    """The spectrum of a finished block, its eigenvalues (r,) descending and residuals (r,)."""
+    basis = operations.basis(block)
     return Spectrum(
         eigenvalues=np.clip(np.asarray(eigenvalues, dtype=np.float64), -1.0, 1.0),  # rounding, in float32
         eigenvectors=basis,
-        residuals=measured,
+        residuals=residuals,
         row_norms=basis.row_norms(),
         next_eigenvalue=next_eigenvalue,
-        kinds=np.full(len(eigenvectors), IN_BASIS, dtype=np.uint8),
+        kinds=np.full(operations.n, IN_BASIS, dtype=np.uint8),
     )

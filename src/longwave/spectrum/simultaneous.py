@@ -2,43 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from longwave.errors import InputError
-from longwave.spectrum.blocks import Block, gram, multiply, narrow, orthonormalize, rayleigh_ritz
 from longwave.spectrum.exact import Exact
-from longwave.spectrum.method import DEFAULT_RUN, Run, as_spectrum, check_rank, without_edges
+from longwave.spectrum.method import DEFAULT_RUN, Run, check_rank, from_block, without_edges
+from longwave.spectrum.operations import B, Operations
 from longwave.spectrum.spectrum import Spectrum
 from longwave.types import Progress, Sparse
 
 
 def range_basis(
-    multiply: Callable[[Block], Block],
-    orthonormalize: Callable[[Block], object],
-    start: Block,
-    iterations: int,
-    progress: Progress | None = None,
-) -> Block:
-    """Stage 1: Q with orthonormal columns such that Q Qᵀ A ≈ A.
+    operations: Operations[B], start: B, rounds: int, progress: Progress | None = None
+) -> tuple[B, NDArray[np.float64]]:
+    """Stage 1: Q with orthonormal columns such that Q Qᵀ A ≈ A. Returns Q (n, r̂), and QᵀQ as rounding left it.
 
-    Repeat for t = 0 … q−1: (a) Q R = B; (b) B = A Q; and return the last Q. start: B⁽⁰⁾ (n, r̂), overwritten.
+    Repeat for t = 0 … q−1: (a) Q R = B; (b) B = A Q; and return the last Q. start: B⁽⁰⁾ (n, r̂), used up.
     """
     block = start
-    for t in range(iterations):
-        orthonormalize(block)  # (a)
+    for t in range(rounds):
+        block, products = operations.orthonormalize(block, locked=0)  # (a)
         if progress:
-            progress("basis: simultaneous iteration", t + 1, iterations)
-        if t < iterations - 1:
-            block = multiply(block)  # (b)
-    return block
+            progress("basis: simultaneous iteration", t + 1, rounds)
+        if t < rounds - 1:
+            block = operations.multiply(block)  # (b)
+    return block, products
 
 
 @dataclass(frozen=True)
 class Simultaneous:
-    """The paper's own method: Gaussian start, `iterations` q rounds of QR and product, `oversampling` p.
+    """The paper's own method: Gaussian start, q `rounds` of QR and product, `oversampling` p.
 
     Its range holds the largest |λ|, so the negative end of the spectrum takes a share, and it converges slowly on
     real graphs: choose it to compare with the paper, `Chebyshev` otherwise. Time O(q n (k + r̂) r̂), memory 12 n r̂ bytes,
@@ -47,14 +43,14 @@ class Simultaneous:
 
     rank: int = 1000
     oversampling: int | None = None
-    iterations: int = 6
+    rounds: int = 6
 
     def __post_init__(self) -> None:
         check_rank(self.rank)
         if self.oversampling is not None and self.oversampling < 0:
             raise InputError(f"oversampling must be at least 0, got {self.oversampling}")
-        if self.iterations < 1:
-            raise InputError(f"iterations must be at least 1, got {self.iterations}")
+        if self.rounds < 1:
+            raise InputError(f"rounds must be at least 1, got {self.rounds}")
 
     @property
     def width(self) -> int:
@@ -68,19 +64,21 @@ class Simultaneous:
 
     def __call__(self, matrix: Sparse, run: Run = DEFAULT_RUN) -> Spectrum:
         """Decompose A ≈ U Λ Uᵀ. matrix: CSR (n, n) symmetric."""
-        n = matrix.shape[0]
         if matrix.nnz == 0:
             return without_edges(matrix, self.rank)
-        width = self.width
-        if width >= n:  # Q would be square: nothing to approximate
+        if self.width >= matrix.shape[0]:  # Q would be square: nothing to approximate
             return Exact(self.rank)(matrix)
-        start = np.random.default_rng(run.seed).standard_normal((n, width), dtype=np.float32)
-        block = range_basis(lambda b: multiply(matrix, b), orthonormalize, start, self.iterations, run.progress)
-        values, residuals = rayleigh_ritz(matrix, block, gram(block))  # stage 2
-        return as_spectrum(
-            matrix,
+        return self.iterate(run.operations(matrix), run)
+
+    def iterate(self, operations: Operations[B], run: Run = DEFAULT_RUN) -> Spectrum:
+        """Both stages, for a matrix of which nothing is known but its operations."""
+        start, _ = operations.start(self.width, run.seed)
+        block, products = range_basis(operations, start, self.rounds, run.progress)  # stage 1
+        block, values, residuals = operations.rayleigh_ritz(block, products, locked=0)  # stage 2
+        return from_block(
+            operations,
+            operations.take(block, np.arange(self.rank)),
             values[: self.rank],
-            narrow(block, self.rank),
-            next_eigenvalue=float(values[self.rank]) if width > self.rank else float(values[-1]),
-            known_residuals=residuals[: self.rank],
+            residuals[: self.rank],
+            next_eigenvalue=float(values[min(self.rank, self.width - 1)]),
         )
