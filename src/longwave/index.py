@@ -33,7 +33,7 @@ from longwave.types import Array, Filter, Hits, Progress, Sparse
 __all__ = ["PAPER", "Index"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Index(Snapshot):
     """A collection of vectors, its graph and the graph's Fourier basis, ready to be searched along the manifold.
 
@@ -293,26 +293,14 @@ class Index(Snapshot):
         facts, arrays = folder.read(Path(path), verify=verify)
         return cls(**fields_of(packing.restore(path, facts, arrays, kernel)))
 
-    @property
-    def dimension(self) -> int:
-        """Dimensions of a vector."""
-        return self.vertices.dimension
-
-    @property
-    def ids(self) -> Array:
-        """The id of every item. (N,)"""
-        return self.items.ids
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def __repr__(self) -> str:
-        rank = "no basis" if self.spectrum is None else f"rank {self.spectrum.rank}"
-        return f"<Index of {len(self)} items, {len(self.vectors)} × {self.dimension} vectors, {rank}>"
-
     def memory(self) -> dict[str, int]:
         """Bytes of each part: vectors, graph (read by iterative solvers), basis (U), pooled (Ū), search structures."""
         return speed.memory(self)
 
     def _psi(self, vectors: ArrayLike, neighbors: int) -> Sparse:
         return growth.coordinates_of(self, unit_queries(vectors, dimension=self.dimension), neighbors)
+
+    def _repr_html_(self) -> str:
+        from longwave.display import index_html
+
+        return index_html(self)

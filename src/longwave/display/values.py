@@ -128,15 +128,15 @@ def explanation_html(explanation: Explained) -> str:
 
 def index_html(index: Any) -> str:
     """Sizes, basis, defaults of a search and memory. index: `longwave.Index`."""
-    rows, dimension = index.vectors.shape
     basis = "none" if index.spectrum is None else f"rank {index.spectrum.rank:,}"
     defaults = index.settings.search
     memory = sum(index.memory().values())
     facts = {
         "items": f"{len(index):,}",
-        "vectors": f"{rows:,} × {dimension:,}",
+        "vectors": f"{len(index.vectors):,} × {index.dimension:,}",
         "basis": basis,
         "a search, by default": f"filter {defaults.filter}, neighbors {defaults.neighbors}, blend {defaults.blend}",
+        "plan": str(index.settings.plan),
         "memory": f"{memory / 2**20:,.1f} MiB",
     }
     return facts_table(facts, caption="Longwave index")

@@ -31,3 +31,8 @@ class Heat:
 
     def __call__(self, eigenvalues: Array) -> Array:
         return np.asarray(np.exp(-self.time * (1 - eigenvalues)))
+
+    def _repr_html_(self) -> str:
+        from longwave.display import filter_html
+
+        return filter_html(self)

@@ -34,3 +34,8 @@ class Ideal:
 
     def __call__(self, eigenvalues: Array) -> Array:
         return np.where(eigenvalues >= self.cutoff - _ROUNDING, 1.0, 0.0)
+
+    def _repr_html_(self) -> str:
+        from longwave.display import filter_html
+
+        return filter_html(self)

@@ -32,6 +32,11 @@ class LowPass:
     def __call__(self, eigenvalues: Array) -> Array:
         return np.asarray((1 - self.alpha) / (1 - self.alpha * eigenvalues))
 
+    def _repr_html_(self) -> str:
+        from longwave.display import filter_html
+
+        return filter_html(self)
+
 
 def check_alpha(alpha: float) -> None:
     """α is the chance that a walk goes on: from 0, below 1."""

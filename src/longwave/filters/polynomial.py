@@ -34,3 +34,8 @@ class Polynomial:
 
     def __call__(self, eigenvalues: Array) -> Array:
         return np.asarray(np.polynomial.polynomial.polyval(eigenvalues, self.coefficients))
+
+    def _repr_html_(self) -> str:
+        from longwave.display import filter_html
+
+        return filter_html(self)

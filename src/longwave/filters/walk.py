@@ -37,3 +37,8 @@ class Walk:
     def __call__(self, eigenvalues: Array) -> Array:
         coefficients = (1 - self.alpha) * self.alpha ** np.arange(int(self.steps))
         return np.asarray(np.polynomial.polynomial.polyval(eigenvalues, coefficients))
+
+    def _repr_html_(self) -> str:
+        from longwave.display import filter_html
+
+        return filter_html(self)

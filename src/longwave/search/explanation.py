@@ -47,6 +47,11 @@ class Explanation:
         )
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        from longwave.display import explanation_html
+
+        return explanation_html(self)
+
 
 @dataclass(frozen=True, eq=False)
 class Route:

@@ -33,7 +33,7 @@ class Added:
     psi: Sparse
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Snapshot:
     """The vectors of a collection, their graph and its Fourier basis, and which item each vector belongs to.
 
@@ -56,6 +56,24 @@ class Snapshot:
     stored: StoredRows | None = field(default=None, repr=False)
     about: Mapping[str, Any] = field(default_factory=dict, repr=False)
     attached: Mapping[str, Array] = field(default_factory=dict, repr=False)
+
+    @property
+    def dimension(self) -> int:
+        """Dimensions of a vector."""
+        return self.vertices.dimension
+
+    @property
+    def ids(self) -> Array:
+        """The id of every item. (N,)"""
+        return self.items.ids
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __repr__(self) -> str:
+        rank = "no basis" if self.spectrum is None else f"rank {self.spectrum.rank}"
+        vectors = f"{len(self.vectors)} × {self.dimension} vectors"
+        return f"<{type(self).__name__} of {len(self)} items, {vectors}, {rank}>"
 
     @cached_property
     def vectors(self) -> ScannedStore:

@@ -49,3 +49,8 @@ class Spectrum:
         left_out = np.linspace(-1.0, self.next_eigenvalue, 2001)
         replaced_by = filter(np.zeros(1))[0] if complement else 0.0
         return float(np.abs(filter(left_out) - replaced_by).max())
+
+    def _repr_html_(self) -> str:
+        from longwave.display import spectrum_html
+
+        return spectrum_html(self)
