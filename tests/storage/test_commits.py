@@ -223,12 +223,7 @@ def test_a_newer_format_is_named_and_not_written_to(path):
 
 def test_a_vacuum_keeps_what_it_should(path):
     samples.folder(path, 1, 2, 3, 4)
-    foreign = [
-        path / "notes.txt",
-        path / "data" / "mine.npy",
-        path / "data" / "x.npy.bak",
-        path / "manifests" / "5.json",
-    ]
+    foreign = [path / name for name in ("notes.txt", "data/mine.npy", "data/x.npy.bak", "manifests/5.json")]
     for file in foreign:
         file.write_text("mine")
     (path / "data" / "folder-0123456789abcdef.npy").mkdir()

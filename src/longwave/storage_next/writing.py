@@ -27,6 +27,7 @@ from longwave.errors import (
     NewerIndexError,
     NotAnIndexError,
     StorageError,
+    reason,
 )
 from longwave.storage_next.cleaning import Vacuumed, clean
 from longwave.storage_next.files import DISK, Files, Opened, created, free_bytes
@@ -129,7 +130,8 @@ class Writer:
         """Make these facts and arrays the newest state, and return its number. All of them, or none.
 
         `Kept` stands for an array that has not changed. What is in the state and not in `arrays` is not in the new one.
-        An error means that the state is the old one still. Cost: one fsync for every new array, and three.
+        An error means that the state is the old one still, unless its message says that nobody knows.
+        Cost: one fsync for every new array, and three.
         """
         self._check_open()
         number = self._last + 1
@@ -248,18 +250,27 @@ class Writer:
                 raise self._stale(number)
             self._give_number(temporary, name, number, content)
             self._files.sync(self._manifests)
-        except BaseException:
+        except BaseException as error:
             if self._same(temporary, name) or self._last == number:
-                # Not known to be on the disk, so not committed. The number is spent: somebody may have read it.
-                self._last = number
-                with suppress(OSError):
-                    self._files.unlink(self._manifests, name)
-                    self._files.sync(self._manifests)
+                self._take_back(number, error)
             raise
         finally:
             with suppress(OSError):
                 self._files.unlink(self._manifests, temporary)
         return manifest
+
+    def _take_back(self, number: int, error: BaseException) -> None:
+        """Remove a manifest that is not known to be on the disk. Its number is spent: somebody may have read it."""
+        self._last = number
+        try:
+            self._files.unlink(self._manifests, manifest_name(number))
+            self._files.sync(self._manifests)
+        except OSError:
+            if isinstance(error, OSError):
+                raise StorageError(
+                    f"cannot write {self._path}: {reason(error)}; nor could version {number} be taken back: "
+                    "open the folder again to see whether it is there"
+                ) from error
 
     def _give_number(self, temporary: str, name: str, number: int, content: bytes) -> None:
         try:
