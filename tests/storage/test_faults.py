@@ -112,7 +112,7 @@ def test_a_failed_commit_does_not_end_the_writer(tmp_path):
     files = Failing()
     with st.writer(tmp_path / "i", files=files) as own:
         files.fail = "manifests"
-        with pytest.raises(StorageError, match="cannot write .*Input/output error"):
+        with pytest.raises(StorageError, match=r"cannot write .*Input/output error"):
             own.commit(samples.facts(2), samples.arrays(2))
         assert samples.same(own.state, 1)
         assert samples.same(st.read(tmp_path / "i"), 1)
@@ -199,10 +199,8 @@ except StorageError as error:
 
 
 def run(code, *arguments):
-    here = str(Path(__file__).parent)
-    done = subprocess.run(
-        [sys.executable, "-c", code, arguments[0], here, *arguments[1:]], capture_output=True, text=True
-    )
+    command = [sys.executable, "-c", code, arguments[0], str(Path(__file__).parent), *arguments[1:]]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -231,19 +229,19 @@ def test_a_full_disk(tmp_path, monkeypatch):
         ):
             own.commit({}, samples.arrays(2, rows=50_000))
         monkeypatch.setattr(st.writing, "free_bytes", lambda folder: 1 << 40)  # as if others took it meanwhile
-        before, failures = samples.tree(path), 0
+        before, told = samples.tree(path), []
         for left in range(0, 60_000, 4096):
             free = os.statvfs(mounted)
             (mounted / "filler").write_bytes(bytes(max(0, free.f_bavail * free.f_frsize - left)))
             try:
                 samples.commit(path, 2)
             except StorageError as error:
-                failures += 1
-                assert "not enough space" in str(error)
+                told.append(str(error))
                 assert samples.same(st.read(path, verify=True), 1)
                 assert samples.tree(path) == before
             (mounted / "filler").unlink()
-        assert failures > 3
+        assert len(told) > 3
+        assert all("not enough space" in line for line in told)
         assert samples.same(st.read(path, verify=True), 2)
     finally:
         subprocess.run(["umount", str(mounted)], check=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 import time
 import uuid
 from collections.abc import Iterator, Mapping
@@ -98,12 +99,12 @@ def vacuum(
 
 
 class Writer:
-    """The one who may commit. Made by `writer`, and of no use after its block."""
+    """The one who may commit. Made by `writer`, and of no use after its block. Threads that share it take turns."""
 
     def __init__(self, path: Path, files: Files, root: Opened, manifests: Opened, data: Opened) -> None:
         self._path, self._files = path, files
         self._root, self._manifests, self._data = root, manifests, data
-        self._open = True
+        self._open, self._turn = True, threading.Lock()
         self._last = max(numbers(root), default=0)
         self._state: State | None = None
         # The state that a commit is made from; or why it cannot be read, which does not matter to who replaces it.
@@ -133,7 +134,35 @@ class Writer:
         An error means that the state is the old one still, unless its message says that nobody knows.
         Cost: one fsync for every new array, and three.
         """
-        self._check_open()
+        with self._turn:
+            self._check_open()
+            return self._commit(facts, arrays, message)
+
+    def vacuum(self, *, keep: int = 1, grace: float = 3600.0) -> Vacuumed:
+        """Remove old versions, and files that no remaining version names; nothing of others, and nothing of `state`.
+
+        keep: so many of the newest versions stay. grace: seconds for which a version that was replaced stays, and a
+        file that no version names. Those who have a version open keep it: on POSIX systems its files live on, without a
+        name, as long as they are mapped. (Over a network they may not: choose a grace that outlasts readers.)
+        """
+        with self._turn, said_clearly(self._path, self._root):
+            self._check_open()
+            return clean(self._files, self._root, self._manifests, self._data, keep=keep, grace=grace)
+
+    def close(self) -> None:
+        """Called where the block of `writer` ends."""
+        self._open = False
+
+    def _check_open(self) -> None:
+        if not self._open:
+            raise StorageError(f"this writer of {self._path} is closed; open another with writer(path)")
+
+    def _found(self) -> Found | None:
+        if isinstance(self._base, StorageError):
+            raise self._base
+        return self._base
+
+    def _commit(self, facts: Mapping[str, Any], arrays: Mapping[str, Array | Kept], message: str) -> int:
         number = self._last + 1
         if number > LAST_NUMBER:
             last = self._manifests.path / manifest_name(self._last)
@@ -166,30 +195,6 @@ class Writer:
                 raise
         self._base, self._last = Found(manifest), number
         return number
-
-    def vacuum(self, *, keep: int = 1, grace: float = 3600.0) -> Vacuumed:
-        """Remove old versions, and files that no remaining version names; nothing of others, and nothing of `state`.
-
-        keep: so many of the newest versions stay. grace: seconds for which a version that was replaced stays, and a
-        file that no version names. Those who have a version open keep it: on POSIX systems its files live on, without a
-        name, as long as they are mapped. (Over a network they may not: choose a grace that outlasts readers.)
-        """
-        self._check_open()
-        with said_clearly(self._path, self._root):
-            return clean(self._files, self._root, self._manifests, self._data, keep=keep, grace=grace)
-
-    def close(self) -> None:
-        """Called where the block of `writer` ends."""
-        self._open = False
-
-    def _check_open(self) -> None:
-        if not self._open:
-            raise StorageError(f"this writer of {self._path} is closed; open another with writer(path)")
-
-    def _found(self) -> Found | None:
-        if isinstance(self._base, StorageError):
-            raise self._base
-        return self._base
 
     def _store(self, name: str, value: Array | Kept, made: list[str]) -> Entry:
         """Write an array, or find the file that is kept. New files are added to `made` before they are there."""
