@@ -29,11 +29,8 @@ class NoLock(st.Files):
 def test_a_second_writer_is_told_at_once_or_waits(tmp_path):
     path = samples.folder(tmp_path / "i", 1)
     with st.writer(path) as own:
-        for work in (
-            st.vacuum,
-            lambda path: samples.commit(path, 9),
-            lambda path: samples.commit(path, 9, timeout=0.1),
-        ):
+        works = [st.vacuum, lambda path: samples.commit(path, 9), lambda path: samples.commit(path, 9, timeout=0.1)]
+        for work in works:
             with pytest.raises(ConflictError, match="is being written by another process or thread; try again"):
                 work(path)
         waiting = threading.Thread(target=samples.commit, args=(path, 3), kwargs={"timeout": 60})

@@ -106,7 +106,7 @@ def encode(manifest: Manifest) -> bytes:
 
 def decode(content: bytes, file: Path, number: int) -> Manifest:
     """What the bytes of a manifest say, if it is whole and of this number; 0 is that of versions 2 and 3."""
-    said, seal = _parse(content, file)
+    said, seal = _parse(content, file, number)
     version = said["format_version"]
     if not number and version < OLDEST_VERSION:
         raise StorageError(
@@ -140,14 +140,18 @@ def is_ours(content: bytes) -> bool:
     return isinstance(said, dict) and said.get("format") == FORMAT
 
 
-def _parse(content: bytes, file: Path) -> tuple[dict[str, Any], str]:
+def _parse(content: bytes, file: Path, number: int) -> tuple[dict[str, Any], str]:
     """The parts that every version has, looked at; and the checksum, compared."""
     damaged = f"{file} is cut short or altered; copy it again, or build the index again"
+    if len(content) > MANIFEST_BYTES:
+        raise CorruptIndexError(damaged)
     try:
-        said = json.loads(content.decode("utf-8")) if len(content) <= MANIFEST_BYTES else None
+        said = json.loads(content.decode("utf-8"))
     except (ValueError, RecursionError):
         raise CorruptIndexError(damaged) from None
     if not isinstance(said, dict) or said.get("format") != FORMAT:
+        if number:
+            raise CorruptIndexError(damaged)
         raise NotAnIndexError(f"{file.parent} is not a Longwave index: its {file.name} is of another program")
     version = said.get("format_version")
     if type(version) is not int or not isinstance(said.get("arrays"), dict):
