@@ -249,6 +249,23 @@ def test_large_arrays_are_compared_by_verify_and_strings_of_bytes_and_texts_alwa
         file.write_bytes(content)
 
 
+@pytest.mark.parametrize("name", ["../j/ids", "/tmp/ids", "", ".hidden", "a/b", "a\0b", "\ud800", "n" * 300])
+def test_names_of_arrays_of_an_old_folder_are_names_of_files_in_it(tmp_path, name):
+    path = samples.old_folder(tmp_path / "i", 1)
+    samples.old_folder(tmp_path / "j", 1)  # what the first name would lead to
+    said = json.loads((path / "manifest.json").read_text())
+    said["arrays"][name] = said["arrays"]["ids"]
+    reseal(path / "manifest.json", said)
+    for work in (st.read, lambda path: st.read(path, verify=True)):
+        with pytest.raises(StorageError) as error:
+            work(path)
+        assert str(path) in str(error.value)
+    samples.commit(path, 2)
+    st.vacuum(path, grace=0)
+    assert samples.same(st.read(path, verify=True), 2)
+    assert samples.same(st.read(tmp_path / "j", verify=True), 1)
+
+
 def test_a_writer_of_a_folder_with_a_damaged_manifest_does_not_take_it_for_a_new_one(sealed):
     path, file, said = sealed
     for content in (json.dumps({**said, "format": "longwave indey"}), "[]", ""):

@@ -187,10 +187,19 @@ def _entry(name: str, said: Any, manifest: Path, number: int) -> Entry:
     if number:
         sound = sound and isinstance(file, str) and bool(DATA_NAME.fullmatch(file))
     else:
-        sound = sound and bool(name) and not name.startswith(".") and "/" not in name
+        sound = sound and _is_file_name(name)
     if not sound:
         raise CorruptIndexError(f"{manifest} does not describe {name!r} as an array; build the index again")
     return Entry(str(file), tuple(counts[:-2]), str(dtype), counts[-2], counts[-1])
+
+
+def _is_file_name(name: str) -> bool:
+    """Whether a file beside the manifest can have this name: no path, nothing hidden, nothing that no system takes."""
+    try:
+        length = len(f"{name}.npy".encode())
+    except UnicodeEncodeError:
+        return False
+    return bool(name) and length < 256 and not name.startswith(".") and "/" not in name and "\0" not in name
 
 
 def _is_type(text: str) -> bool:
