@@ -104,8 +104,10 @@ def check(path, before, kept, done, what):
         found = 1 if kept is None or samples.same(state, 1) else 2
         assert samples.same(state, found, **(kept_arrays if found == 2 else {})), what
         assert st.verify(path).ok, what
-        for commit in st.history(path)[-1:]:
-            assert commit.number == state.number, what
+        assert st.history(path)[-1] == state.commit, what
+        for commit in st.history(path):
+            if commit.number:  # what is listed can be opened; an old folder is cleared file by file
+                st.read(path, commit.number, verify=True)
     except NotAnIndexError:
         assert before in ("nothing", "empty"), what
         found = None
