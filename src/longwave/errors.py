@@ -9,7 +9,8 @@
     │   ├── NotAnIndexError            the path holds something else, or nothing
     │   ├── CorruptIndexError          a file is missing, cut short or altered
     │   ├── NewerIndexError            written by a later version of Longwave
-    │   └── IndexExistsError           refuses to overwrite
+    │   ├── IndexExistsError           refuses to overwrite
+    │   └── ConflictError              another writer was first
     ├── FileError (OSError)            a file of vectors cannot be read
     ├── ConvergenceError (RuntimeError)
     ├── ResourceError (MemoryError)    the work would not fit; raised before it begins
@@ -62,6 +63,10 @@ class NewerIndexError(StorageError):
 
 class IndexExistsError(StorageError):
     """The path is taken; nothing was overwritten."""
+
+
+class ConflictError(StorageError):
+    """Another writer holds the index folder, or has committed since; nothing was lost."""
 
 
 class FileError(LongwaveError, OSError):
