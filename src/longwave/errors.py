@@ -18,6 +18,7 @@
 
     LongwaveWarning (UserWarning)
     ├── DataWarning                    the data are usable, but look again
+    ├── StorageWarning                 an index folder can be used, but not all of it is whole
     ├── FilterWarning                  the filter does not suit a truncated basis
     └── ConvergenceWarning             stopped before the accuracy asked for
 
@@ -123,6 +124,10 @@ class LongwaveWarning(UserWarning):
 
 class DataWarning(LongwaveWarning):
     """The data are usable, but something about them deserves a look."""
+
+
+class StorageWarning(LongwaveWarning):
+    """An index folder can be used, but not all of it is whole."""
 
 
 class FilterWarning(LongwaveWarning):
