@@ -15,9 +15,9 @@ import warnings
 import zlib
 from pathlib import Path
 
+import earlier
 import numpy as np
 
-import earlier
 import longwave as lw
 from longwave.errors import LongwaveError
 from longwave.storage import array_file
