@@ -91,7 +91,7 @@ class MissingExtraError(LongwaveError, ImportError):
 
 def plural(count: int, one: str, many: str | None = None) -> str:
     """1 item, 1,597 items, 2 queries; many: where the word is not regular."""
-    regular = f"{one[:-1]}ies" if one.endswith("y") else f"{one}s"
+    regular = f"{one[:-1]}ies" if re.search("[^aeiou]y$", one) else f"{one}s"
     return f"{count:,} {one if count == 1 else many or regular}"
 
 
