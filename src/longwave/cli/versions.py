@@ -85,11 +85,11 @@ def vacuum(
         ),
     ] = 3600.0,
 ) -> None:
-    """Remove versions of an index that were replaced, and what stopped writers left.
+    """Remove versions of an index that were replaced.
 
-    The newest version stays whatever you say, and files that Longwave did not write are not touched. Programs that have
-    an older version open keep it: on a local disk its files live on without a name until they are closed. On a network
-    disk they may not, so choose a grace that outlasts those programs.
+    What stopped writers left goes as well. The newest version always stays, and files that Longwave did not write
+    are not touched. Programs that have an older version open keep it: on a local disk its files live on without a name
+    until they are closed. On a network disk they may not, so choose a grace that outlasts those programs.
 
     \b
     longwave vacuum photos.longwave                (versions replaced an hour ago)
