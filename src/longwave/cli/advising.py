@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from longwave import filters
+from longwave import filters, storage
 from longwave.advice import rank as ranks
 from longwave.advice.memory import machine_memory, parse_size, show
 from longwave.cli import options as o
@@ -19,7 +19,6 @@ from longwave.errors import plural
 from longwave.graph import weights as kernels
 from longwave.index import Index
 from longwave.progress import bars
-from longwave.storage import folder as storage
 
 
 @app.command()

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from longwave import filters
+from longwave import filters, storage
 from longwave.cli import options as o
 from longwave.cli.application import app
 from longwave.cli.build_options import with_build_options
@@ -21,7 +21,6 @@ from longwave.index import Index
 from longwave.pictures import Description, build_index, read_description, remove_finished
 from longwave.progress import bars
 from longwave.rows.encoded import NUMBERS, check_basis_kind, check_kind
-from longwave.storage import folder as storage
 from longwave.stores.faiss import check_search
 
 

@@ -11,7 +11,7 @@ from longwave.evaluation import Labels
 from longwave.files.bounded import read_npy
 from longwave.files.vectors import read_labels, read_vectors, split_name
 from longwave.pictures import is_picture
-from longwave.storage.folder import is_index
+from longwave.storage import is_index
 from longwave.types import Array
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import typer
 from rich.table import Table
 
+from longwave import storage
 from longwave.cli import options as o
 from longwave.cli.application import app
 from longwave.cli.reading import read_label_file, truth_from, vectors_from
@@ -20,7 +21,6 @@ from longwave.evaluation.tuning import tune as find_settings
 from longwave.index import Index
 from longwave.progress import bars
 from longwave.rows.vectors import unit_queries, unit_vectors
-from longwave.storage import folder as storage
 from longwave.types import Array
 
 

@@ -22,7 +22,7 @@ from longwave.search import blending
 from longwave.search.snapshot import Added, Snapshot
 from longwave.solvers.system import StoredRows
 from longwave.spectrum.basis import Part
-from longwave.storage.folder import plain
+from longwave.storage.manifest import plain
 from longwave.storage.packing import (
     FLOATS,
     PLACES,
