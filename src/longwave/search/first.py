@@ -47,8 +47,28 @@ class Asked:
 
 
 def nearest_vertices(snapshot: Snapshot, regions: NDArray[np.float32], count: int) -> Neighbors:
-    """The vertices nearest to each region. (m, d) -> lists (m, count)"""
-    return snapshot.vertices.search(regions, min(count, snapshot.n_vertices))
+    """The vertices nearest to each region, none whose items were removed. (m, d) -> lists (m, count), −1 where fewer"""
+    dead, n = snapshot.dead_vertices, snapshot.n_vertices
+    count = min(count, n)
+    if dead is None:
+        return snapshot.vertices.search(regions, count)
+    left = n - int(np.count_nonzero(dead))
+    asked = min(n, count * n // max(left, 1) + count)  # a few more, as some will be dropped
+    while True:
+        lists = _without(snapshot.vertices.search(regions, asked), dead, count)
+        if asked == n or (lists.ids[:, : min(count, left)] >= 0).all():
+            return lists
+        asked = min(n, 4 * asked)
+
+
+def _without(lists: Neighbors, dead: NDArray[np.bool_], count: int) -> Neighbors:
+    """The first `count` of every list that are not dead, in order."""
+    gone = (lists.ids < 0) | dead[np.maximum(lists.ids, 0)]
+    order = np.argsort(gone, axis=1, kind="stable")[:, :count]
+    kept = ~np.take_along_axis(gone, order, axis=1)
+    ids = np.where(kept, np.take_along_axis(lists.ids, order, axis=1), -1)
+    products = np.where(kept, np.take_along_axis(lists.similarities, order, axis=1), -np.inf)
+    return Neighbors(ids, products.astype(np.float32))
 
 
 def lists_needed(snapshot: Snapshot, neighbors: int) -> int:
@@ -70,9 +90,11 @@ def ask(
     kept = None
     if keep_products and isinstance(snapshot.vertices, Memory):
         kept = snapshot.vectors.products(queries.regions)  # (m, rows)
-        n = snapshot.n_vertices
-        ids, best = top_k(kept if kept.shape[1] == n else np.ascontiguousarray(kept[:, :n]), count)
-        found = Neighbors(ids, np.asarray(best, dtype=np.float32))
+        n, dead = snapshot.n_vertices, snapshot.dead_vertices
+        inside = kept if kept.shape[1] == n else np.ascontiguousarray(kept[:, :n])
+        inside = inside if dead is None else np.where(dead, np.float32(-np.inf), inside)
+        ids, best = top_k(inside, count)
+        found = Neighbors(np.where(np.isneginf(best), -1, ids), np.asarray(best, dtype=np.float32))
     else:
         found = nearest_vertices(snapshot, queries.regions, count)
     return Asked(queries, found, observe(snapshot, queries, found, neighbors, cut, region_sum), kept)
