@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from longwave.building import growth, speed
@@ -16,6 +17,7 @@ from longwave.building.options import PAPER, Options, takes_options
 from longwave.checks import check_counts, check_value
 from longwave.errors import InputError
 from longwave.graph.weights import Kernel
+from longwave.metadata.described import Described, Sheet
 from longwave.plan import Plan
 from longwave.rows.vectors import unit_queries
 from longwave.search import blending, explanation, extension, first, packing, scoring
@@ -26,6 +28,8 @@ from longwave.search.explanation import Explanation
 from longwave.search.queries import Queries, examples
 from longwave.search.ranking import without_self
 from longwave.search.snapshot import Snapshot, fields_of
+from longwave.search.where import Where, with_columns
+from longwave.search.where import allowed as where_allowed
 from longwave.solvers import Solver
 from longwave.storage import folder
 from longwave.types import Array, Filter, Hits, Progress, Sparse
@@ -100,7 +104,8 @@ class Index(Snapshot):
         filter: Filter | None = None,
         neighbors: int | None = None,
         blend: float | str | Blending | None = None,
-        where: ArrayLike | None = None,
+        where: Where | None = None,
+        columns: Sequence[str] | None = None,
         query_groups: ArrayLike | None = None,
         weights: ArrayLike | None = None,
         cut: int | None = None,
@@ -116,7 +121,9 @@ class Index(Snapshot):
         - filter: h, any function of the eigenvalues; nothing is rebuilt. neighbors: vectors that a query starts from.
           blend: what Euclidean similarity adds: `Anchor()`, a weight or `Blend` for FSRw, 0 for nothing. The index's
           own where nothing is said (`settings.search`).
-        - where: only these items, a mask (N,) or a list of ids; scores are those of the search without it.
+        - where: only these items: a mask (N,), a list of ids, or a condition on the metadata such as
+          {"year": {"$gte": 2020}}; scores are those of the search without it. columns: metadata that hits shall have,
+          in `hits.columns`.
         - query_groups: the query of each row, 0 … Q−1, for queries of several regions or examples. weights: of each row
           in its query, below 0 for what is not wanted.
         - cut: entries of y kept, all by default. region_sum: "similarities" as in the paper, "products" as in its
@@ -138,11 +145,11 @@ class Index(Snapshot):
         check_counts(k=k, neighbors=neighbors, **({} if cut is None else {"cut": cut}))
         check_value(filter, "filter", "a value such as LowPass(0.99), or a function of the eigenvalues")
         chosen, used = way(self, plan, tolerance, solver, filter)
-        allowed = None if where is None else self.items.allowed(where)
+        allowed = None if where is None else where_allowed(self, where)
         asked = Queries.make(queries, dimension=self.dimension, groups=query_groups, weights=weights, on_error=on_error)
         options: dict[str, Any] = {"neighbors": neighbors, "cut": cut, "region_sum": region_sum, "blend": mixed}
         hits = scoring.search(self, asked, k, filter=filter, solver=used, plan=chosen, allowed=allowed, **options)
-        return replace(hits, queries=asked.numbers)
+        return with_columns(self, replace(hits, queries=asked.numbers), columns)
 
     def search_by_id(self, ids: ArrayLike, k: int = 10, *, include_self: bool = False, **options: Any) -> Hits:
         """More like these: the vectors of known items are the queries, one query for each id.
@@ -156,7 +163,9 @@ class Index(Snapshot):
         vectors, groups, own = examples(self, ids, options.get("where"))
         if include_self or own is None:
             return self.search(vectors, k, query_groups=groups, **options)
-        return without_self(self.search(vectors, k + 1, query_groups=groups, **options), own)
+        columns = options.pop("columns", None)
+        hits = without_self(self.search(vectors, k + 1, query_groups=groups, **options), own)
+        return with_columns(self, hits, columns)
 
     def explain(
         self,
@@ -279,6 +288,18 @@ class Index(Snapshot):
         known, kept = packing.check_notes(about, arrays or {})
         return replace(self, about=known, attached=kept)
 
+    def with_metadata(self, metadata: Any) -> Index:
+        """An index that knows something of its items, for `where=` and `columns=`: one row for each of `ids`, in order.
+
+        metadata: a pyarrow Table, a DataFrame, a dict of columns, a list of dicts, or a path (.parquet .csv .jsonl).
+        """
+        sheet = Sheet.of(metadata, len(self))
+        if self.items.live is not None:
+            rows = np.cumsum(self.items.live) - 1
+            table = sheet.table.take(np.where(self.items.live, rows, 0))  # those removed are never looked at
+            sheet = Sheet.of_table(table)
+        return replace(self, metadata=Described((sheet,)))
+
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the index folder; it appears complete or not at all. `force` replaces an index that is there."""
         folder.write(Path(path), packing.facts(self), packing.pack(self), force=force)
@@ -300,11 +321,11 @@ class Index(Snapshot):
 
     @property
     def ids(self) -> Array:
-        """The id of every item. (N,)"""
-        return self.items.ids
+        """The id of every item that is there. (N,)"""
+        return self.items.ids if self.items.live is None else self.items.ids[self.items.live]
 
     def __len__(self) -> int:
-        return len(self.items)
+        return self.items.n_live
 
     def __repr__(self) -> str:
         rank = "no basis" if self.spectrum is None else f"rank {self.spectrum.rank}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -47,7 +47,8 @@ class Hits:
 
     Unpacks like faiss: ``scores, ids = hits``. errors and steps as in `Solution`. queries: (queries,) numbers of the
     queries that were answered, where some were skipped; else None. confidence: (queries,) from 0 to 1, how far the
-    graph can be trusted with each query (`longwave.search.trust`); None for Euclidean search.
+    graph can be trusted with each query (`longwave.search.trust`); None for Euclidean search. columns: metadata that
+    was asked for, by name: a list of values for each query.
     """
 
     ids: Array
@@ -57,6 +58,7 @@ class Hits:
     queries: NDArray[np.int64] | None = None
     confidence: NDArray[np.float32] | None = None
     route: str | None = None
+    columns: Mapping[str, list[list[Any]]] | None = None
 
     def __iter__(self) -> Iterator[Array]:
         yield self.scores

@@ -25,6 +25,7 @@ from longwave.plan import wants_approximate
 from longwave.progress import shown
 from longwave.rows.vectors import check_vectors, unit_vectors
 from longwave.search.snapshot import Snapshot
+from longwave.spectrum.advised import Advised
 from longwave.spectrum.basis import Basis
 from longwave.storage.settings import Settings
 from longwave.stores.memory import Memory
@@ -139,6 +140,11 @@ def _settings(options: Options, made: Stages) -> Settings:
         "balanced": bool(options.balanced),
         "spectrum": repr(made.method),
         "rank": None if made.method is None else made.method.rank,
+        "automatic": tuple(
+            name
+            for name, left in (("kernel", options.kernel is None), ("spectrum", isinstance(options.spectrum, Advised)))
+            if left
+        ),
     }
     return Settings(**facts)
 

@@ -22,7 +22,7 @@ from longwave.search.added import Added, Block
 from longwave.search.first import lists_needed
 from longwave.search.snapshot import Snapshot
 from longwave.stores.memory import Memory
-from longwave.types import Sparse
+from longwave.types import Neighbors, Sparse
 
 _S = TypeVar("_S", bound=Snapshot)
 
@@ -62,8 +62,18 @@ def coordinates_of(snapshot: Snapshot, regions: NDArray[np.float32], count: int,
 
     (m, d) -> CSR (m, n)
     """
+    return psi_of(snapshot, vertices_near(snapshot, regions, count), count, normalized=normalized)
+
+
+def vertices_near(snapshot: Snapshot, regions: NDArray[np.float32], count: int) -> Neighbors:
+    """The vertices by which unseen unit vectors are expressed, and what else ψ needs. Lists (m, at least count)"""
+    return snapshot.vertices.search(regions, min(lists_needed(snapshot, count), snapshot.n_vertices))
+
+
+def psi_of(snapshot: Snapshot, found: Neighbors, count: int, *, normalized: bool = True) -> Sparse:
+    """ψ from the lists of unseen vectors. CSR (m, n)"""
     return extension.psi(
-        snapshot.vertices.search(regions, min(lists_needed(snapshot, count), snapshot.n_vertices)),
+        found,
         count=count,
         n_vertices=snapshot.n_vertices,
         kernel=snapshot.similarity,

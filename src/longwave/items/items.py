@@ -64,7 +64,7 @@ class Items:
         if groups is None:
             labels, item_of = np.arange(n_vectors), None
         else:
-            given = _labels(groups, "groups")
+            given = labels_of(groups, "groups")
             if len(given) != n_vectors:
                 raise InputError(f"groups must have one entry per vector, {n_vectors}, got {len(given)}")
             labels, item_of = np.unique(given, return_inverse=True)
@@ -75,7 +75,7 @@ class Items:
                 f"with ids, groups must be item numbers 0 … {len(labels) - 1}, places in ids; "
                 "or leave ids out: the group labels are then the ids"
             )
-        names = _labels(ids, "ids")
+        names = labels_of(ids, "ids")
         if len(names) != len(labels):
             what = "vector" if groups is None else "distinct group"
             raise InputError(f"ids must have one entry per {what}, {len(labels)}, got {len(names)}")
@@ -86,7 +86,7 @@ class Items:
         given = np.atleast_1d(np.asarray(ids))
         if not given.size:
             raise InputError("ids is empty; give at least one id of the index")
-        wanted = _labels(given, "ids")
+        wanted = labels_of(given, "ids")
         if (wanted.dtype.kind == "U") != (self.ids.dtype.kind == "U"):
             kinds = {"U": "strings", "i": "whole numbers"}
             raise InputError(f"ids of this index are {kinds[self.ids.dtype.kind]}, got {wanted[0].item()!r}")
@@ -261,7 +261,8 @@ class Items:
         return np.arange(len(self.ids)) if self.item_of is None else self.item_of
 
 
-def _labels(labels: ArrayLike, name: str) -> Array:
+def labels_of(labels: ArrayLike, name: str) -> Array:
+    """Ids or groups as a user gives them, checked: int64 or strings. name: for messages."""
     try:
         array = np.asarray(labels)
     except ValueError as error:

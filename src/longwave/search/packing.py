@@ -18,6 +18,7 @@ from longwave.graph.mutual import Graph
 from longwave.graph.weights import Kernel
 from longwave.items.items import Items
 from longwave.metadata.described import Sheet, described
+from longwave.search import segments
 from longwave.search.added import Added, Block
 from longwave.search.snapshot import Snapshot
 from longwave.solvers.system import StoredRows
@@ -217,7 +218,8 @@ def restore(path: str | Path, known: Mapping[str, Any], arrays: Mapping[str, Arr
         if kernel is None and settings.kernel.startswith("own:"):
             raise InputError(f"{path} was built with a kernel of your own; give it: Index.load(path, kernel=...)")
         own = kernels.parse(settings.kernel) if kernel is None else kernel
-        return unpack(settings, known.get("about", {}), arrays, own)
+        base = unpack(settings, known.get("about", {}), arrays, own)
+        return segments.assemble(base, segments.unpack_segments(known, arrays, base))
     except (MemoryError, InputError):
         raise
     except Exception as error:  # whatever the numbers of a damaged folder lead to
