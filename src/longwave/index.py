@@ -32,6 +32,7 @@ from longwave.search.where import Where, with_columns
 from longwave.search.where import allowed as where_allowed
 from longwave.solvers import Solver
 from longwave.storage import folder
+from longwave.storage_next import read
 from longwave.types import Array, Filter, Hits, Progress, Sparse
 
 __all__ = ["PAPER", "Index"]
@@ -311,8 +312,8 @@ class Index(Snapshot):
         Without it large arrays of plain numbers are taken as they are: damage to them may show as wrong scores. kernel:
         the function that the index was built with, where it is one of the user's own.
         """
-        facts, arrays = folder.read(Path(path), verify=verify)
-        return cls(**fields_of(packing.restore(path, facts, arrays, kernel)))
+        state = read(path, verify=verify)
+        return cls(**fields_of(packing.restore(path, state.facts, state.arrays, kernel)))
 
     @property
     def dimension(self) -> int:

@@ -131,10 +131,10 @@ class Collection:
     ) -> Array:
         """Add items; they are on the disk when this returns. All of them or none. Returns their ids.
 
-        vectors: (m, d), or one (d,). ids: one for each item, of the kind that the collection has; by default numbers go on after the
-        largest. groups: (m,) the item of each vector, where items have several, as for `Index.build`. metadata: one row
-        for each item, as for `Index.with_metadata`; columns that are new are missing elsewhere. Costs one search for
-        each vector and the files of the batch, however large the collection is.
+        vectors: (m, d), or one (d,). ids: one for each item, of the kind that the collection has; by default numbers go
+        on after the largest. groups: (m,) the item of each vector, where items have several, as for `Index.build`.
+        metadata: one row for each item, as for `Index.with_metadata`; columns that are new are missing elsewhere.
+        Costs one search for each vector and the files of the batch, however large the collection is.
         """
         with self._change:
             known = self._begin()
