@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # Their order is the order of the commands in the help.
 # isort: off
-from longwave.cli import building as building, describing as describing, searching as searching
+from longwave.cli import building as building, describing as describing, searching as searching, living as living
 from longwave.cli import inspecting as inspecting, judging as judging, showing as showing, experiments as experiments
 
 # isort: on

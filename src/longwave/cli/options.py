@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -15,6 +16,7 @@ from longwave import filters
 from longwave.errors import FileError, InputError
 from longwave.files.bounded import read_npy
 from longwave.files.vectors import read_labels, read_vectors, split_name
+from longwave.metadata import Condition, parse_text
 from longwave.pictures import is_picture
 from longwave.search import blending
 from longwave.search.blending import Blend, Blending
@@ -77,7 +79,9 @@ Weights = Annotated[
 Where = Annotated[
     str | None,
     typer.Option(
-        metavar="F", help=f"File with the items to search: their ids ({LABELS}), or true and false for each (.npy)."
+        metavar="F|CONDITION",
+        help=f"Items to search: a condition on their metadata, such as 'year>=2020' or 'city=Oxford,Paris'; or a file "
+        f"with their ids ({LABELS}), or with true and false for each (.npy).",
     ),
 ]
 SolverText = Annotated[
@@ -166,9 +170,11 @@ def numbers_from(text: str) -> Array:
     return np.ravel(array)
 
 
-def where_from(text: str) -> Array:
-    """Ids, or a mask where the file holds true and false."""
+def where_from(text: str) -> Array | Condition:
+    """A condition; or the ids of a file, or a mask where it holds true and false."""
     path, name = split_name(text)
+    if not path.is_file() and re.search("[=<>?{]", text):
+        return parse_text(text)
     if path.suffix == ".npy" and path.is_file():
         try:
             array: Array = read_npy(path)
