@@ -202,8 +202,9 @@ class Index(Snapshot):
     ) -> Sparse:
         """The first search: query vectors to y, CSR (queries, n). neighbors: the index's own by default."""
         _, neighbors = defaults(self, None, neighbors)
-        found = first.nearest_vertices(self, queries.regions, first.lists_needed(self, neighbors))
-        return first.observe(self, queries, found, neighbors, cut, region_sum)
+        count = first.lists_needed(self, neighbors)
+        options: dict[str, Any] = {"neighbors": neighbors, "cut": cut, "region_sum": region_sum}
+        return first.ask(self, queries, count, keep_products=False, **options).observed
 
     def embed(self, vectors: ArrayLike, *, filter: Filter | None = None, neighbors: int | None = None) -> Array:
         """φ̂(z) of unseen vectors (§5.4): points in ℝʳ whose dot product is the manifold kernel κ̂. (m, d) -> (m, r)."""
@@ -250,7 +251,8 @@ class Index(Snapshot):
         recall: of the first search's 10 neighbours; overlap: of the 100 best of the second, both 0.995 by default and
         measured on 200 vectors of the collection to choose the effort; `settings.plan` has what was reached, and a
         warning says if it is less than you asked for. `hits.route` tells which way an answer came: batches of more than
-        16 queries, `where=` and other solvers than `Spectral` stay exact in the second search.
+        16 queries, a `where=` that leaves less than 5 % and other solvers than `Spectral` stay exact in the second
+        search.
         """
         options: dict[str, Any] = {"recall": recall, "overlap": overlap, "filter": filter}
         return speed.accelerate(self, first=first, second=second, **options)

@@ -384,7 +384,7 @@ def tune(
     names: Array | None = None
     if storage.is_index(Path(source)):
         opened = Index.load(source)
-        if opened.items.item_of is not None or opened.added is not None:
+        if opened.items.item_of is not None or opened.added is not None or opened.items.live is not None:
             raise InputError(
                 "tune takes an index of one vector for each item, all in the graph; give the vectors instead"
             )

@@ -102,7 +102,6 @@ def options_of(settings: Settings, kernel: Kernel | None) -> Options:
     return Options(
         k=settings.k,
         kernel=kernel,
-        recall=None if settings.recall is None or settings.recall < 1 else 1.0,
         balanced=settings.balanced,
         merge_copies=settings.merge_copies,
         across_items=settings.across_items,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from longwave.items.pooling import POOLINGS
 from longwave.rows.encoded import products
 from longwave.search.euclidean import euclidean_scores
-from longwave.search.first import SPREAD, Asked, added_products
+from longwave.search.first import SPREAD, Asked
 from longwave.search.snapshot import Snapshot
 from longwave.types import Array, Sparse
 
@@ -82,7 +82,7 @@ class EuclideanView:
         """Queries, and places among the c of targets that have every one of their vectors. (t,), (t,)"""
         queries, found, snapshot = self.asked.queries, self.asked.found, self.snapshot
         same = 1 - _SAME * np.sqrt(queries.regions.shape[1])
-        outside = added_products(snapshot, self.asked)
+        outside = self.asked.outside
         best = found.similarities[:, 0]
         best = best if outside is None else np.maximum(best, outside.max(axis=1))
         whole = np.ones(len(queries), dtype=bool)

@@ -142,6 +142,33 @@ class Snapshot:
         return np.concatenate([basis.row_norms, mean]).astype(np.float32)
 
     @cached_property
+    def live_added(self) -> NDArray[np.bool_] | None:
+        """Whether each vector outside of the graph has an item that is there; None where all have. (a,)"""
+        rows = self.items.live_rows(len(self.vectors))
+        return None if rows is None else rows[self.n_vertices :]
+
+    @cached_property
+    def observing(self) -> Sparse:
+        """ψ over the vertices that carry weight, those not removed, each row divided by its sum. CSR (a, n)"""
+        assert self.added is not None
+        psi = self.added.psi
+        data = psi.data if self.dead_vertices is None else psi.data * ~self.dead_vertices[psi.indices]
+        kept = sp.csr_array((data, psi.indices, psi.indptr), psi.shape)
+        total = np.asarray(kept.sum(axis=1)).ravel()
+        scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+        return sp.csr_array((data * np.repeat(scale, np.diff(psi.indptr)), psi.indices, psi.indptr), psi.shape)
+
+    @cached_property
+    def added_scales(self) -> NDArray[np.float32]:
+        """σ of every vector outside of the graph: the mean of those that it consists of, by ψ. (a,)"""
+        assert self.added is not None
+        assert self.graph.scales is not None
+        psi = self.added.psi
+        total = np.asarray(psi.sum(axis=1)).ravel()
+        mean = np.divide(psi @ self.graph.scales, total, out=np.zeros_like(total), where=total > 0)
+        return np.asarray(np.where(mean > 0, mean, self.graph.scales.mean()), dtype=np.float32)
+
+    @cached_property
     def coordinates(self) -> Coordinates:
         """The rows of Ū as a store."""
         ranked = self.pooled if self.pooled is not None else self.system_basis
