@@ -3,9 +3,9 @@
     python -m benchmarks.living [shares] [favour] [batches] [commits]       default: all
 
 shares: Oxford (the paper's setting beside the default one), digits and USPS with 90 to 10 % in the graph, the rest
-added, and (at 50 %) after `refresh`; what `collection.staleness` is calibrated on. favour: the share of the first 20 places that
-1.6 % added items of Fashion-MNIST take, and how many of them find themselves first. batches: 100 batches of 1,000
-(d = 64) to 100,000. commits: 300 commits of one item, files and bytes of each. Times are medians of ten.
+added, and (at 50 %) after `refresh`; what `collection.staleness` is calibrated on. favour: the share of the first 20
+places that 1.6 % added items of Fashion-MNIST take, and how many of them find themselves first. batches: 100 batches of
+1,000 (d = 64) to 100,000. commits: 300 commits of one item, files and bytes of each. Times are medians of ten.
 """
 
 import sys
