@@ -55,10 +55,9 @@ class Collection:
         self._path, self._version, self._kernel, self._files = Path(path), version, kernel, files
         self._change = threading.RLock()  # one change after the other
         self._heavy = threading.Lock()  # of refresh and compact, one at a time: item numbers hold as long
-        self._stack, self._writer, self._closed, self._warned = ExitStack(), None, False, False
+        self._stack, self._closed, self._warned = ExitStack(), False, False
+        self._writer: Writer | None = None
         self._living = living.load(path, read(path, version, verify=verify), kernel)
-
-    _writer: Writer | None
 
     # What is there.
 
@@ -202,7 +201,7 @@ class Collection:
         """
         with self._heavy, self._change:
             known = self._begin()
-            if len(known.segments) > 1 or known.n_removed:
+            if compaction.is_needed(known):
                 whole = compaction.compacted(known)
                 kept: dict[str, Array | Kept] = {
                     name: Kept(name) for name in known.state.entries if not name.startswith(PREFIX)

@@ -12,6 +12,12 @@ from longwave.search.segments import Segment, merged
 from longwave.stores.memory import Memory
 
 
+def is_needed(known: Living) -> bool:
+    """Whether there are several segments, or one with items that were removed again."""
+    inside = len(known.base.items)
+    return len(known.segments) > 1 or any((segment.removed >= inside).any() for segment in known.segments)
+
+
 def compacted(known: Living) -> Segment | None:
     """One segment in place of all; None where nothing is left of them. Items of the base keep their numbers."""
     inside, number = len(known.base.items), known.next_segment
