@@ -25,6 +25,7 @@ LAYERS = [
     ["advice"],
     ["building"],
     ["index"],
+    ["collection"],
     ["evaluation", "pictures"],
     ["datasets"],
     ["baselines"],

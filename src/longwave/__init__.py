@@ -15,7 +15,7 @@ from longwave.threads import prepare
 __version__ = "0.1.0"
 
 __all__ = [
-    "Index", "Hits", "Spectrum",
+    "Index", "Hits", "Spectrum", "Collection", "open", "create",
     "Chebyshev", "Lanczos", "Simultaneous", "Exact",
     "LowPass", "Heat", "Ideal", "Walk", "Polynomial",
     "BestFirst", "Spectral", "ConjugateGradient", "Hybrid", "RandomWalk", "ChebyshevFilter", "Precomputed", "Euclidean",
@@ -27,6 +27,7 @@ prepare()
 
 if TYPE_CHECKING:
     from longwave import datasets
+    from longwave.collection import Collection, create, open
     from longwave.filters import Heat, Ideal, LowPass, Polynomial, Walk
     from longwave.graph.weights import Local, Power
     from longwave.index import PAPER, Index
@@ -48,6 +49,7 @@ else:
     # Imported when first used: `longwave --help` is there at once, and Ctrl-C is heard from the start.
     _MODULES = (
         "index",
+        "collection",
         "types",
         "spectrum",
         "filters",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from typing import Any
@@ -30,6 +30,7 @@ class Hits:
     - confidence: (queries,) from 0 to 1, the chance that these hits are at least as good as those of Euclidean search;
       None for Euclidean search itself.
     - route: which way the answer came, "sublinear", "basis" or "exact" (`longwave.plan`); None for Euclidean search.
+    - columns: metadata that was asked for, by name: a list of values for each query.
 
     >>> hits = Hits(np.array([[7, 3]]), np.array([[0.5, 0.25]]))
     >>> scores, ids = hits
@@ -44,6 +45,7 @@ class Hits:
     queries: NDArray[np.int64] | None = None
     confidence: NDArray[np.float32] | None = None
     route: str | None = None
+    columns: Mapping[str, list[list[Any]]] | None = None
 
     @property
     def n_queries(self) -> int:
@@ -63,6 +65,8 @@ class Hits:
             query = slice(place, place + 1)
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         cut: dict[str, Any] = {name: value[query] for name, value in values.items() if isinstance(value, np.ndarray)}
+        if self.columns is not None:
+            cut["columns"] = {name: values[query] for name, values in self.columns.items()}
         return replace(self, **cut)
 
     def records(self) -> list[list[dict[str, Any]]]:

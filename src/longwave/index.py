@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from longwave import storage
@@ -18,6 +19,7 @@ from longwave.building.options import PAPER, Options, takes_options
 from longwave.checks import check_counts, check_value
 from longwave.errors import InputError, StorageWarning, plural
 from longwave.graph.weights import Kernel
+from longwave.metadata.described import Described, Sheet
 from longwave.plan import Plan
 from longwave.rows.vectors import unit_queries
 from longwave.search import blending, explanation, extension, first, packing, scoring
@@ -28,6 +30,8 @@ from longwave.search.explanation import Explanation
 from longwave.search.queries import Queries, examples
 from longwave.search.ranking import without_self
 from longwave.search.snapshot import Snapshot, fields_of
+from longwave.search.where import Where, with_columns
+from longwave.search.where import allowed as where_allowed
 from longwave.solvers import Solver
 from longwave.types import Array, Filter, Hits, Progress, Sparse
 
@@ -101,7 +105,8 @@ class Index(Snapshot):
         filter: Filter | None = None,
         neighbors: int | None = None,
         blend: float | str | Blending | None = None,
-        where: ArrayLike | None = None,
+        where: Where | None = None,
+        columns: Sequence[str] | None = None,
         query_groups: ArrayLike | None = None,
         weights: ArrayLike | None = None,
         cut: int | None = None,
@@ -117,7 +122,9 @@ class Index(Snapshot):
         - filter: h, any function of the eigenvalues; nothing is rebuilt. neighbors: vectors that a query starts from.
           blend: what Euclidean similarity adds: `Anchor()`, a weight or `Blend` for FSRw, 0 for nothing. The index's
           own where nothing is said (`settings.search`).
-        - where: only these items, a mask (N,) or a list of ids; scores are those of the search without it.
+        - where: only these items: a mask (N,), a list of ids, or a condition on the metadata such as
+          {"year": {"$gte": 2020}}; scores are those of the search without it. columns: metadata that hits shall have,
+          in `hits.columns`.
         - query_groups: the query of each row, 0 … Q−1, for queries of several regions or examples. weights: of each row
           in its query, below 0 for what is not wanted.
         - cut: entries of y kept, all by default. region_sum: "similarities" as in the paper, "products" as in its
@@ -139,11 +146,11 @@ class Index(Snapshot):
         check_counts(k=k, neighbors=neighbors, **({} if cut is None else {"cut": cut}))
         check_value(filter, "filter", "a value such as LowPass(0.99), or a function of the eigenvalues")
         chosen, used = way(self, plan, tolerance, solver, filter)
-        allowed = None if where is None else self.items.allowed(where)
+        allowed = None if where is None else where_allowed(self, where)
         asked = Queries.make(queries, dimension=self.dimension, groups=query_groups, weights=weights, on_error=on_error)
         options: dict[str, Any] = {"neighbors": neighbors, "cut": cut, "region_sum": region_sum, "blend": mixed}
         hits = scoring.search(self, asked, k, filter=filter, solver=used, plan=chosen, allowed=allowed, **options)
-        return replace(hits, queries=asked.numbers)
+        return with_columns(self, replace(hits, queries=asked.numbers), columns)
 
     def search_by_id(self, ids: ArrayLike, k: int = 10, *, include_self: bool = False, **options: Any) -> Hits:
         """More like these: the vectors of known items are the queries, one query for each id.
@@ -157,7 +164,9 @@ class Index(Snapshot):
         vectors, groups, own = examples(self, ids, options.get("where"))
         if include_self or own is None:
             return self.search(vectors, k, query_groups=groups, **options)
-        return without_self(self.search(vectors, k + 1, query_groups=groups, **options), own)
+        columns = options.pop("columns", None)
+        hits = without_self(self.search(vectors, k + 1, query_groups=groups, **options), own)
+        return with_columns(self, hits, columns)
 
     def explain(
         self,
@@ -193,8 +202,9 @@ class Index(Snapshot):
     ) -> Sparse:
         """The first search: query vectors to y, CSR (queries, n). neighbors: the index's own by default."""
         _, neighbors = defaults(self, None, neighbors)
-        found = first.nearest_vertices(self, queries.regions, first.lists_needed(self, neighbors))
-        return first.observe(self, queries, found, neighbors, cut, region_sum)
+        count = first.lists_needed(self, neighbors)
+        options: dict[str, Any] = {"neighbors": neighbors, "cut": cut, "region_sum": region_sum}
+        return first.ask(self, queries, count, keep_products=False, **options).observed
 
     def embed(self, vectors: ArrayLike, *, filter: Filter | None = None, neighbors: int | None = None) -> Array:
         """φ̂(z) of unseen vectors (§5.4): points in ℝʳ whose dot product is the manifold kernel κ̂. (m, d) -> (m, r)."""
@@ -241,7 +251,8 @@ class Index(Snapshot):
         recall: of the first search's 10 neighbours; overlap: of the 100 best of the second, both 0.995 by default and
         measured on 200 vectors of the collection to choose the effort; `settings.plan` has what was reached, and a
         warning says if it is less than you asked for. `hits.route` tells which way an answer came: batches of more than
-        16 queries, `where=` and other solvers than `Spectral` stay exact in the second search.
+        16 queries, a `where=` that leaves less than 5 % and other solvers than `Spectral` stay exact in the second
+        search.
         """
         options: dict[str, Any] = {"recall": recall, "overlap": overlap, "filter": filter}
         return speed.accelerate(self, first=first, second=second, **options)
@@ -279,6 +290,18 @@ class Index(Snapshot):
         """
         known, kept = packing.check_notes(about, arrays or {})
         return replace(self, about=known, attached=kept)
+
+    def with_metadata(self, metadata: Any) -> Index:
+        """An index that knows something of its items, for `where=` and `columns=`: one row for each of `ids`, in order.
+
+        metadata: a pyarrow Table, a DataFrame, a dict of columns, a list of dicts, or a path (.parquet .csv .jsonl).
+        """
+        sheet = Sheet.of(metadata, len(self))
+        if self.items.live is not None:
+            rows = np.cumsum(self.items.live) - 1
+            table = sheet.table.take(np.where(self.items.live, rows, 0))  # those removed are never looked at
+            sheet = Sheet.of_table(table)
+        return replace(self, metadata=Described((sheet,)))
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write an index folder. `force`: where there is one, this index becomes its newest version.

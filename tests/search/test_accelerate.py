@@ -76,10 +76,12 @@ def test_small_components_and_isolated_vertices(hard_vectors):
         np.testing.assert_allclose(got.scores, want.scores, rtol=1e-3, atol=1e-6)
 
 
-def test_where_batches_and_other_solvers_stay_exact(exact, queries):
+def test_narrow_conditions_batches_and_other_solvers_stay_exact(exact, queries):
     quick = exact.accelerate(first=None, second="HNSW4", overlap=0.5)
-    mask = np.arange(len(exact)) % 3 == 0
-    np.testing.assert_array_equal(quick.search(queries[0], where=mask).ids, exact.search(queries[0], where=mask).ids)
+    few, many = (np.arange(len(exact)) % step == 0 for step in (30, 3))
+    np.testing.assert_array_equal(quick.search(queries[0], where=few).ids, exact.search(queries[0], where=few).ids)
+    assert quick.search(queries[0], where=few).route == "basis"
+    assert quick.search(queries[0], where=many).route == "sublinear"
     np.testing.assert_array_equal(quick.search(queries).ids, exact.search(queries).ids)
     np.testing.assert_array_equal(
         quick.search(queries[0], solver=lw.Hybrid(1e-4)).ids, exact.search(queries[0], solver=lw.Hybrid(1e-4)).ids

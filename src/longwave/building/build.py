@@ -150,6 +150,11 @@ def _settings(options: Options, made: Stages) -> Settings:
         "balanced": bool(options.balanced),
         "spectrum": repr(made.method),
         "rank": None if made.method is None else made.method.rank,
+        "automatic": tuple(
+            name
+            for name, left in (("kernel", options.kernel is None), ("spectrum", isinstance(options.spectrum, Advised)))
+            if left
+        ),
     }
     return Settings(**facts)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,14 +14,15 @@ from longwave.checks import check_counts
 from longwave.errors import InputError
 from longwave.items.items import Items
 from longwave.items.pooling import pooling_matrix
+from longwave.metadata.described import Described, Sheet
 from longwave.plan import Plan
 from longwave.rows.vectors import unit_vectors
 from longwave.search import extension
-from longwave.search.first import lists_needed, nearest_vertices
-from longwave.search.snapshot import Added, Snapshot
-from longwave.stores.joined import join
+from longwave.search.added import Added, Block
+from longwave.search.first import lists_needed
+from longwave.search.snapshot import Snapshot
 from longwave.stores.memory import Memory
-from longwave.types import Sparse
+from longwave.types import Neighbors, Sparse
 
 _S = TypeVar("_S", bound=Snapshot)
 
@@ -44,26 +45,35 @@ def extend(
     psi = coordinates_of(snapshot, unit, neighbors, normalized=normalized)
     fresh = Items.make(len(unit), groups=groups, ids=ids)
     default = ids is None and groups is None
+    if fresh.item_of is not None and snapshot.pooling is None:
+        snapshot = _regional(snapshot)
     items = snapshot.items.extend(fresh, default=default, n_rows=len(snapshot.vectors))
-    added = Added(Memory(unit), psi)
-    if snapshot.added is not None:
-        before = snapshot.added
-        added = Added(join(before.vectors, added.vectors), sp.csr_array(sp.vstack([before.psi, psi])))
+    block = Block(Memory(unit), psi, None if snapshot.pooling is None else pooling_of(snapshot, unit, fresh.item_of))
+    added = Added((block,)) if snapshot.added is None else snapshot.added.more(block)
+    known = snapshot.metadata
+    if known is not None:
+        known = Described((*known.sheets, Sheet(len(fresh))))
     settings = replace(snapshot.settings, rows=None)
-    pooling = searches = None
-    if items.item_of is not None:  # Ū has new rows, and a search over it knows nothing of them
-        pooling = _extended_pooling(snapshot, unit, fresh)
-        settings = replace(settings, plan=Plan(vectors=settings.plan.vectors))
-    else:
-        searches = snapshot.searches
-    changed = {"added": added, "items": items, "pooling": pooling, "pooled": None, "searches": searches}
-    return with_pooled(replace(snapshot, **changed, stored=None, settings=settings))  # type: ignore[arg-type]
+    return replace(snapshot, added=added, items=items, stored=None, settings=settings, metadata=known)
 
 
 def coordinates_of(snapshot: Snapshot, regions: NDArray[np.float32], count: int, *, normalized: bool = False) -> Sparse:
-    """ψ of unseen unit vectors. (m, d) -> CSR (m, n)"""
+    """ψ of unseen unit vectors, over all vertices: those whose items were removed are still of the graph.
+
+    (m, d) -> CSR (m, n)
+    """
+    return psi_of(snapshot, vertices_near(snapshot, regions, count), count, normalized=normalized)
+
+
+def vertices_near(snapshot: Snapshot, regions: NDArray[np.float32], count: int) -> Neighbors:
+    """The vertices by which unseen unit vectors are expressed, and what else ψ needs. Lists (m, at least count)"""
+    return snapshot.vertices.search(regions, min(lists_needed(snapshot, count), snapshot.n_vertices))
+
+
+def psi_of(snapshot: Snapshot, found: Neighbors, count: int, *, normalized: bool = True) -> Sparse:
+    """ψ from the lists of unseen vectors. CSR (m, n)"""
     return extension.psi(
-        nearest_vertices(snapshot, regions, lists_needed(snapshot, count)),
+        found,
         count=count,
         n_vertices=snapshot.n_vertices,
         kernel=snapshot.similarity,
@@ -72,13 +82,19 @@ def coordinates_of(snapshot: Snapshot, regions: NDArray[np.float32], count: int,
     )
 
 
-def _extended_pooling(snapshot: Snapshot, added: NDArray[np.float32], fresh: Items) -> Sparse:
-    """Σ of the items there were and of the new ones, which never share a vector."""
-    rows, count = len(snapshot.vectors), len(snapshot.items)
-    first = snapshot.pooling
-    if first is None:
-        where = np.arange(count), np.arange(rows) if snapshot.items.row_of is None else snapshot.items.row_of
-        first = sp.csr_array((np.ones(count, dtype=np.float32), where), shape=(count, rows))
-    own = np.arange(len(added)) if fresh.item_of is None else fresh.item_of
-    second = pooling_matrix(added, own, pooling=snapshot.settings.pooling)
-    return sp.csr_array(sp.block_diag([first, second], format="csr"), dtype=np.float32)
+def pooling_of(snapshot: Snapshot, vectors: NDArray[np.float32], item_of: NDArray[np.int64] | None) -> Sparse:
+    """Σ of new vectors to their items, which are new too. item_of: (a,); None where each is its own. CSR (A, a)"""
+    own = np.arange(len(vectors)) if item_of is None else item_of
+    return pooling_matrix(vectors, own, pooling=snapshot.settings.pooling)
+
+
+def _regional(snapshot: _S) -> _S:
+    """The same with items of groups of vectors, one vector each: what is ranked are then items, not vertices."""
+    items, n = snapshot.items, snapshot.n_vertices
+    inside = len(items) - (0 if snapshot.added is None else snapshot.added.n_items)
+    where = np.arange(inside), np.arange(n) if items.row_of is None else items.row_of[:inside]
+    pooling = sp.csr_array((np.ones(inside, dtype=np.float32), where), shape=(inside, n))
+    settings = replace(snapshot.settings, plan=Plan(vectors=snapshot.settings.plan.vectors))
+    items = replace(items, item_of=np.arange(len(items)))
+    changed: dict[str, Any] = {"items": items, "pooling": pooling, "searches": None, "settings": settings}
+    return with_pooled(replace(snapshot, **changed))

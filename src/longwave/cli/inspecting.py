@@ -13,6 +13,7 @@ from rich.table import Table
 from longwave import filters, pictures
 from longwave.advice.fidelity import ENOUGH
 from longwave.advice.memory import show
+from longwave.cli import living
 from longwave.cli import options as o
 from longwave.cli.application import app
 from longwave.cli.screen import out
@@ -42,6 +43,8 @@ def info(
     h = filters.parse(opened.settings.search.filter if filter is None else filter)
     table = Table(show_header=False, box=None)
     for name, value in describe(opened, h).items():
+        table.add_row(name, escape(value))
+    for name, value in living.lines_of(index).items():
         table.add_row(name, escape(value))
     if verify:
         table.add_row("checksums", "all files are as they were written")

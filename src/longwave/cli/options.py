@@ -75,7 +75,9 @@ Weights = Annotated[
 Where = Annotated[
     str | None,
     typer.Option(
-        metavar="F", help=f"File with the items to search: their ids ({LABELS}), or true and false for each (.npy)."
+        metavar="F|CONDITION",
+        help="Items to search: a condition on their metadata, such as 'year>=2020' or 'city=Oxford,Paris'; or a file "
+        f"with their ids ({LABELS}), or with true and false for each (.npy).",
     ),
 ]
 SolverText = Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from longwave.errors import FileError, InputError
 from longwave.evaluation import Labels
 from longwave.files.bounded import read_npy
 from longwave.files.vectors import read_labels, read_vectors, split_name
+from longwave.metadata import Condition, parse_text
 from longwave.pictures import is_picture
 from longwave.storage import is_index
 from longwave.types import Array
@@ -55,9 +57,11 @@ def numbers_from(text: str) -> Array:
     return np.ravel(array)
 
 
-def where_from(text: str) -> Array:
-    """Ids, or a mask where the file holds true and false."""
+def where_from(text: str) -> Array | Condition:
+    """A condition; or the ids of a file, or a mask where it holds true and false."""
     path, name = split_name(text)
+    if not path.is_file() and re.search("[=<>?{]", text):
+        return parse_text(text)
     if path.suffix == ".npy" and path.is_file():
         try:
             array: Array = read_npy(path)

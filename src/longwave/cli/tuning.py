@@ -88,7 +88,7 @@ def _vectors(source: str) -> tuple[Array, Array | None]:
     if not storage.is_index(Path(source)):
         return vectors_from(source), None
     opened = Index.load(source)
-    if opened.items.item_of is not None or opened.added is not None:
+    if opened.items.item_of is not None or opened.added is not None or opened.items.live is not None:
         raise InputError("tune takes an index of one vector for each item, all in the graph; give the vectors instead")
     vectors = opened.vectors.rows(slice(None))
     return vectors if opened.items.row_of is None else vectors[opened.items.row_of], opened.ids

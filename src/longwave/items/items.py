@@ -17,14 +17,46 @@ class Items:
     """ids: (N,) of ints or strings, distinct. item_of: (m,) item of each vector that was given; None: its own number.
 
     row_of: (m,) where each vector is stored, as copies of a vector are stored once; None where there are no copies.
+    removed: numbers of items that are not there any more, ascending; None for none of them. They keep their number, and
+    what is theirs is found nowhere. Only an id that was removed may occur again, behind it.
     """
 
     ids: Array
     item_of: NDArray[np.int64] | None
     row_of: NDArray[np.int64] | None = None
+    removed: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def n_live(self) -> int:
+        """Items that are there."""
+        return len(self.ids) - (0 if self.removed is None else len(self.removed))
+
+    @cached_property
+    def live(self) -> NDArray[np.bool_] | None:
+        """Whether each item is there; None where all are. (N,)"""
+        if self.removed is None or not len(self.removed):
+            return None
+        live = np.ones(len(self.ids), dtype=bool)
+        live[self.removed] = False
+        return live
+
+    def live_numbers(self) -> NDArray[np.int64]:
+        """The items that are there, ascending."""
+        return np.arange(len(self.ids)) if self.live is None else np.flatnonzero(self.live)
+
+    def live_rows(self, n_rows: int) -> NDArray[np.bool_] | None:
+        """Whether each stored row has an item that is there; None where all do. (rows,)"""
+        if self.live is None:
+            return None
+        given = self.live if self.item_of is None else self.live[self.item_of]
+        if self.row_of is None:
+            return given
+        rows = np.zeros(n_rows, dtype=bool)
+        rows[self.row_of[given]] = True
+        return rows
 
     @classmethod
     def make(cls, n_vectors: int, *, groups: ArrayLike | None, ids: ArrayLike | None) -> Items:
@@ -32,7 +64,7 @@ class Items:
         if groups is None:
             labels, item_of = np.arange(n_vectors), None
         else:
-            given = _labels(groups, "groups")
+            given = labels_of(groups, "groups")
             if len(given) != n_vectors:
                 raise InputError(f"groups must have one entry per vector, {n_vectors}, got {len(given)}")
             labels, item_of = np.unique(given, return_inverse=True)
@@ -43,7 +75,7 @@ class Items:
                 f"with ids, groups must be item numbers 0 … {len(labels) - 1}, places in ids; "
                 "or leave ids out: the group labels are then the ids"
             )
-        names = _labels(ids, "ids")
+        names = labels_of(ids, "ids")
         if len(names) != len(labels):
             what = "vector" if groups is None else "distinct group"
             raise InputError(f"ids must have one entry per {what}, {len(labels)}, got {len(names)}")
@@ -54,13 +86,15 @@ class Items:
         given = np.atleast_1d(np.asarray(ids))
         if not given.size:
             raise InputError("ids is empty; give at least one id of the index")
-        wanted = _labels(given, "ids")
+        wanted = labels_of(given, "ids")
         if (wanted.dtype.kind == "U") != (self.ids.dtype.kind == "U"):
             kinds = {"U": "strings", "i": "whole numbers"}
             raise InputError(f"ids of this index are {kinds[self.ids.dtype.kind]}, got {wanted[0].item()!r}")
         order = self._order
-        found = order[np.minimum(np.searchsorted(self.ids, wanted, sorter=order), len(order) - 1)]
-        unknown = np.flatnonzero(self.ids[found] != wanted)
+        # The last of that id: earlier ones were removed.
+        found = order[np.maximum(np.searchsorted(self.ids, wanted, side="right", sorter=order) - 1, 0)]
+        there = self.ids[found] == wanted
+        unknown = np.flatnonzero(~there if self.live is None else ~(there & self.live[found]))
         if unknown.size:
             raise InputError(
                 f"there is no item with id {wanted[unknown[0]].item()!r} ({unknown.size} of {len(wanted)} ids are "
@@ -72,7 +106,10 @@ class Items:
     def _order(self) -> NDArray[np.int64]:
         order = np.argsort(self.ids, kind="stable")
         ascending = self.ids[order]
-        if (ascending[1:] == ascending[:-1]).any():  # `make` has none: the numbers of a damaged folder
+        twice = ascending[1:] == ascending[:-1]
+        if self.live is not None:
+            twice &= self.live[order[:-1]]
+        if twice.any():  # `make` has none: the numbers of a damaged folder
             raise CorruptIndexError(
                 "two items have the same id: the index is damaged; check it with Index.load(path, verify=True), or "
                 "build it again"
@@ -98,11 +135,16 @@ class Items:
         return np.unique(found if self.item_of is None else self.item_of[found])
 
     def first_items(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """One item of each of some rows: the first. (t,) -> (t,)"""
+        """One item of each of some rows: the first that is there, or the first there was. (t,) -> (t,)"""
         given = rows
         if self.row_of is not None:
             order, ends = self._given_by_row
             given = order[ends[rows]]
+            if self.live is not None:
+                there = self.live if self.item_of is None else self.live[self.item_of]
+                for place in np.flatnonzero(~there[given]):
+                    own = order[ends[rows[place]] : ends[rows[place] + 1]]
+                    given[place] = own[np.argmax(there[own])]
         return given if self.item_of is None else self.item_of[given]
 
     def first_item_of_rows(self) -> NDArray[np.int64] | None:
@@ -127,24 +169,39 @@ class Items:
     ) -> tuple[NDArray[np.int64], Array]:
         """The first k items of a ranking of targets: copies follow each other with one score.
 
-        targets, scores: (q, t), best first, with at least k items. allowed: only these, ascending. -> (q, k), (q, k)
+        targets, scores: (q, t), best first, with at least k items. allowed: only these, ascending; by default all that
+        are there. -> (q, k), (q, k)
         """
         if self.item_of is not None or self.row_of is None:
             return targets[:, :k], scores[:, :k]
         given, ends = self._given_by_row
-        wanted = np.ones(len(given), dtype=bool) if allowed is None else np.isin(given, allowed)
+        if allowed is not None:
+            wanted = np.zeros(len(given), dtype=bool)
+            wanted[allowed] = True
+        else:
+            wanted = np.ones(len(given), dtype=bool) if self.live is None else self.live
+        every = allowed is None and self.live is None
         out = np.empty((len(targets), k), dtype=np.int64)
         values = np.empty((len(targets), k), dtype=scores.dtype)
         for q, row in enumerate(targets):
             starts, sizes = ends[row], ends[row + 1] - ends[row]
-            enough = min(len(row), int(np.searchsorted(np.cumsum(sizes), k)) + 1) if allowed is None else len(row)
+            enough = min(len(row), int(np.searchsorted(np.cumsum(sizes), k)) + 1) if every else len(row)
             starts, sizes = starts[:enough], sizes[:enough]
             first = np.cumsum(sizes) - sizes
             places = np.arange(sizes.sum()) + np.repeat(starts - first, sizes)
-            kept = np.flatnonzero(wanted[places])[:k]
+            kept = np.flatnonzero(wanted[given[places]])[:k]
             out[q] = given[places[kept]]
             values[q] = np.repeat(scores[q, :enough], sizes)[kept]
         return out, values
+
+    def count_in(self, targets: NDArray[np.int64]) -> int:
+        """How many items that are there some distinct targets stand for; with groups, how many of them are there."""
+        if self.item_of is not None or self.row_of is None:
+            return len(targets) if self.live is None else int(np.count_nonzero(self.live[targets]))
+        given, ends = self._given_by_row
+        if self.live is None:
+            return int((ends[targets + 1] - ends[targets]).sum())
+        return sum(int(np.count_nonzero(self.live[given[ends[t] : ends[t + 1]]])) for t in targets)
 
     @cached_property
     def _given_by_row(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -154,12 +211,14 @@ class Items:
         return np.argsort(self.row_of, kind="stable"), np.concatenate([[0], np.cumsum(counts)])
 
     def allowed(self, where: ArrayLike) -> NDArray[np.int64]:
-        """The items that a mask (N,) or a list of ids leaves, ascending; none at all is an error."""
+        """The items that a mask (of those that are there) or a list of ids leaves, ascending; none is an error."""
         given = np.asarray(where)
         if given.dtype == bool:
-            if given.shape != (len(self),):
-                raise InputError(f"a mask for where must have one entry per item, {len(self)}, got shape {given.shape}")
-            left = np.flatnonzero(given)
+            if given.shape != (self.n_live,):
+                raise InputError(
+                    f"a mask for where must have one entry per item, {self.n_live}, got shape {given.shape}"
+                )
+            left = np.flatnonzero(given) if self.live is None else self.live_numbers()[given]
         else:
             left = np.unique(self.places(given)) if given.size else np.zeros(0, dtype=np.int64)
         if not len(left):
@@ -178,7 +237,11 @@ class Items:
             fresh = fresh + int(self.ids.max()) + 1
         elif fresh.dtype.kind != self.ids.dtype.kind:
             raise InputError(f"ids must be of the kind the index has, {self.ids.dtype}, got {fresh.dtype}")
-        ids = _distinct(np.concatenate([self.ids, fresh]))
+        _distinct(np.concatenate([self.ids[self.live_numbers()], fresh]))
+        return self.followed_by(np.concatenate([self.ids, fresh]), others, n_rows=n_rows)
+
+    def followed_by(self, ids: Array, others: Items, *, n_rows: int) -> Items:
+        """These items, then the others, all of them with these ids; nothing is checked."""
         item_of = row_of = None
         if self.item_of is not None or others.item_of is not None:
             second = np.arange(len(others.ids)) if others.item_of is None else others.item_of
@@ -187,7 +250,7 @@ class Items:
             first = np.arange(n_rows) if self.row_of is None else self.row_of
             second = np.arange(others.n_given) if others.row_of is None else others.row_of
             row_of = np.concatenate([first, second + n_rows])
-        return Items(ids, item_of, row_of)
+        return Items(ids, item_of, row_of, self.removed)
 
     @property
     def n_given(self) -> int:
@@ -198,7 +261,8 @@ class Items:
         return np.arange(len(self.ids)) if self.item_of is None else self.item_of
 
 
-def _labels(labels: ArrayLike, name: str) -> Array:
+def labels_of(labels: ArrayLike, name: str) -> Array:
+    """Ids or groups as a user gives them, checked: int64 or strings. name: for messages."""
     try:
         array = np.asarray(labels)
     except ValueError as error:

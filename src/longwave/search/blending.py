@@ -150,9 +150,12 @@ class Anchor:
         spread = np.maximum(own - compared.seventh[:, None], 1e-6 * np.maximum(own, 1e-6))
         near = np.exp(-self.steepness * (nearest - similar) / spread)
         along = self._of_peak(scores, compared.signed)
+        last = similar / np.maximum(own, 1e-6)
         where = compared.identical
-        along[where], near[where] = 1.0, 1.0
-        return np.asarray(along + self.weight * near + _LAST * similar / np.maximum(own, 1e-6), dtype=np.float32)
+        if len(where[0]):  # in front also of an item of more regions, whose pooled similarity may be larger
+            along[where], near[where] = 1.0, 1.0
+            last[where] = last.max(axis=1)[where[0]] + 1
+        return np.asarray(along + self.weight * near + _LAST * last, dtype=np.float32)
 
     def _of_peak(self, scores: Array, signed: Array) -> Array:
         """(x / max x)^{1/root}; what lies below 0 is noise of the basis, but for queries that push items away."""

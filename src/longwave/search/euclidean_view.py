@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from longwave.items.pooling import POOLINGS
 from longwave.rows.encoded import products
 from longwave.search.euclidean import euclidean_scores
-from longwave.search.first import SPREAD, Asked, added_products
+from longwave.search.first import SPREAD, Asked
 from longwave.search.snapshot import Snapshot
 from longwave.types import Array, Sparse
 
@@ -22,23 +22,30 @@ _SAME = 4e-7
 
 @dataclass(frozen=True, eq=False)
 class EuclideanView:
-    """What a blend asks for (`blending.Compared`). targets: (c,) of one query, ascending; None for all, of any."""
+    """What a blend asks for (`blending.Compared`). targets: (c,) of one query, ascending; None for all, of any.
+
+    most: the targets are most of all, of any number of queries; products with all vectors are computed, then cut.
+    """
 
     snapshot: Snapshot
     asked: Asked
     targets: NDArray[np.int64] | None
+    most: bool = False
 
     @cached_property
     def similarities(self) -> Array:
         """Pooled Euclidean similarity. (q, c)"""
-        return self._all_similarities() if self.targets is None else self._some_similarities(None)
+        if self.targets is None or self.most:
+            return self._cut(self._all_similarities())
+        return self._some_similarities(None)
 
     def unrepresented(self) -> Array:
         """The same with every vector weighted by 1 − η, what the basis has not of it. (q, c)"""
         weights = 1 - self.snapshot.row_norms
-        if self.targets is not None:
+        if self.targets is not None and not self.most:
             return self._some_similarities(weights)
-        return euclidean_scores(self.asked.summed, self.snapshot.vectors, self.snapshot.pooling, weights)
+        pooling = self.snapshot.whole_pooling
+        return self._cut(euclidean_scores(self.asked.summed, self.snapshot.vectors, pooling, weights))
 
     @cached_property
     def own(self) -> Array:
@@ -75,7 +82,7 @@ class EuclideanView:
         """Queries, and places among the c of targets that have every one of their vectors. (t,), (t,)"""
         queries, found, snapshot = self.asked.queries, self.asked.found, self.snapshot
         same = 1 - _SAME * np.sqrt(queries.regions.shape[1])
-        outside = added_products(snapshot, self.asked)
+        outside = self.asked.outside
         best = found.similarities[:, 0]
         best = best if outside is None else np.maximum(best, outside.max(axis=1))
         whole = np.ones(len(queries), dtype=bool)
@@ -96,8 +103,11 @@ class EuclideanView:
         known = np.isin(targets, self.targets)
         return where[known], np.searchsorted(self.targets, targets[known])
 
+    def _cut(self, similarities: Array) -> Array:
+        return similarities if self.targets is None else similarities[:, self.targets]
+
     def _all_similarities(self) -> Array:
-        kept, queries, pooling = self.asked.products, self.asked.queries, self.snapshot.pooling
+        kept, queries, pooling = self.asked.products, self.asked.queries, self.snapshot.whole_pooling
         if kept is None:
             return euclidean_scores(self.asked.summed, self.snapshot.vectors, pooling)
         if len(queries) == len(queries.query_of):
@@ -119,8 +129,8 @@ class EuclideanView:
     def _rows(self) -> tuple[NDArray[np.int64], Sparse | None]:
         """The vectors of the targets, and Σ from these to the targets; None where they are the same."""
         assert self.targets is not None
-        if self.snapshot.pooling is None:
+        if self.snapshot.whole_pooling is None:
             return self.targets, None
-        pooling = sp.csr_array(self.snapshot.pooling[self.targets])
+        pooling = sp.csr_array(self.snapshot.whole_pooling[self.targets])
         rows = np.unique(pooling.indices)
         return rows, sp.csr_array(pooling[:, rows])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from longwave.graph.weights import scale_neighbor
@@ -26,13 +27,15 @@ class Asked:
     """What is known of some queries before the second search.
 
     found: the nearest vertices of each of their vectors. observed: y, CSR (q, n). products: of each of their vectors
-    with all stored vectors, where the first search has computed them, (m, rows).
+    with all stored vectors, where the first search has computed them, (m, rows). outside: with those outside of the
+    graph, (m, a); None where there are none.
     """
 
     queries: Queries
     found: Neighbors
     observed: Sparse
     products: Array | None
+    outside: Array | None = None
 
     @cached_property
     def summed(self) -> NDArray[np.float32]:
@@ -43,12 +46,33 @@ class Asked:
         """What is known of one of them."""
         rows = self.queries.query_of == query
         lists = Neighbors(self.found.ids[rows], self.found.similarities[rows])
-        return Asked(self.queries.some(query, query + 1), lists, self.observed[[query]], None)
+        outside = None if self.outside is None else self.outside[rows]
+        return Asked(self.queries.some(query, query + 1), lists, self.observed[[query]], None, outside)
 
 
 def nearest_vertices(snapshot: Snapshot, regions: NDArray[np.float32], count: int) -> Neighbors:
-    """The vertices nearest to each region. (m, d) -> lists (m, count)"""
-    return snapshot.vertices.search(regions, min(count, snapshot.n_vertices))
+    """The vertices nearest to each region, none whose items were removed. (m, d) -> lists (m, count), −1 where fewer"""
+    dead, n = snapshot.dead_vertices, snapshot.n_vertices
+    count = min(count, n)
+    if dead is None:
+        return snapshot.vertices.search(regions, count)
+    left = n - int(np.count_nonzero(dead))
+    asked = min(n, count * n // max(left, 1) + count)  # a few more, as some will be dropped
+    while True:
+        lists = _without(snapshot.vertices.search(regions, asked), dead, count)
+        if asked == n or (lists.ids[:, : min(count, left)] >= 0).all():
+            return lists
+        asked = min(n, 4 * asked)
+
+
+def _without(lists: Neighbors, dead: NDArray[np.bool_], count: int) -> Neighbors:
+    """The first `count` of every list that are not dead, in order."""
+    gone = (lists.ids < 0) | dead[np.maximum(lists.ids, 0)]
+    order = np.argsort(gone, axis=1, kind="stable")[:, :count]
+    kept = ~np.take_along_axis(gone, order, axis=1)
+    ids = np.where(kept, np.take_along_axis(lists.ids, order, axis=1), -1)
+    products = np.where(kept, np.take_along_axis(lists.similarities, order, axis=1), -np.inf)
+    return Neighbors(ids, products.astype(np.float32))
 
 
 def lists_needed(snapshot: Snapshot, neighbors: int) -> int:
@@ -70,35 +94,74 @@ def ask(
     kept = None
     if keep_products and isinstance(snapshot.vertices, Memory):
         kept = snapshot.vectors.products(queries.regions)  # (m, rows)
-        n = snapshot.n_vertices
-        ids, best = top_k(kept if kept.shape[1] == n else np.ascontiguousarray(kept[:, :n]), count)
-        found = Neighbors(ids, np.asarray(best, dtype=np.float32))
+        n, dead = snapshot.n_vertices, snapshot.dead_vertices
+        inside = kept if kept.shape[1] == n else np.ascontiguousarray(kept[:, :n])
+        inside = inside if dead is None else np.where(dead, np.float32(-np.inf), inside)
+        ids, best = top_k(inside, count)
+        found = Neighbors(np.where(np.isneginf(best), -1, ids), np.asarray(best, dtype=np.float32))
     else:
         found = nearest_vertices(snapshot, queries.regions, count)
-    return Asked(queries, found, observe(snapshot, queries, found, neighbors, cut, region_sum), kept)
+    outside = None
+    if snapshot.added is not None:
+        near = snapshot.added.vectors
+        outside = near.products(queries.regions) if kept is None else kept[:, snapshot.n_vertices :]
+    # The paper's own setting observes vertices alone, as printed.
+    y = observe(snapshot, queries, found, neighbors, cut, region_sum, outside if snapshot.settings.balanced else None)
+    return Asked(queries, found, y, kept, outside)
 
 
 def observe(
-    snapshot: Snapshot, queries: Queries, found: Neighbors, neighbors: int, cut: int | None, region_sum: str
+    snapshot: Snapshot,
+    queries: Queries,
+    found: Neighbors,
+    neighbors: int,
+    cut: int | None,
+    region_sum: str,
+    outside: Array | None = None,
 ) -> Sparse:
-    """Lists of the query vectors to y, CSR (queries, n)."""
-    return observation.observe(
+    """Lists of the query vectors to y, CSR (queries, n).
+
+    outside: products with the vectors outside of the graph, (m, a). Those that are near are observed like vertices,
+    and hand what they are given to the vertices that they consist of: y + yₐψ.
+    """
+    n, scales = snapshot.n_vertices, snapshot.graph.scales
+    if outside is not None:
+        found = _joined(found, outside, snapshot.live_added, n)
+        scales = None if scales is None else np.concatenate([scales, snapshot.added_scales])
+    y = observation.observe(
         found,
         queries.query_of,
         count=neighbors,
-        n_vertices=snapshot.n_vertices,
+        n_vertices=n + (0 if outside is None else outside.shape[1]),
         kernel=snapshot.similarity,
-        scales=snapshot.graph.scales,
+        scales=scales,
         weights=queries.weights,
         cut=cut,
         region_sum=region_sum,
     )
+    return y if outside is None else _handed_on(y, snapshot.observing, n)
 
 
-def added_products(snapshot: Snapshot, asked: Asked) -> Array | None:
-    """Products with the vectors outside of the graph; None where there are none. (m, a)"""
-    if snapshot.added is None:
-        return None
-    if asked.products is not None:
-        return asked.products[:, snapshot.n_vertices :]
-    return snapshot.added.vectors.products(asked.queries.regions)
+def _joined(found: Neighbors, outside: Array, live: NDArray[np.bool_] | None, n: int) -> Neighbors:
+    """The nearest of the graph and of what is outside of it, which is numbered behind. Lists as long as they were."""
+    outside = outside if live is None else np.where(live, outside, np.float32(-np.inf))
+    ids, best = top_k(np.ascontiguousarray(outside), found.ids.shape[1])
+    ids = np.hstack([found.ids, np.where(np.isneginf(best), -1, ids + n)])
+    products = np.hstack([found.similarities, best.astype(np.float32)])
+    order = np.argsort(-products, axis=1, kind="stable")[:, : found.ids.shape[1]]
+    return Neighbors(np.take_along_axis(ids, order, axis=1), np.take_along_axis(products, order, axis=1))
+
+
+def _handed_on(y: Sparse, psi: Sparse, n: int) -> Sparse:
+    """y + yₐψ. y: CSR (q, n + a) -> CSR (q, n)"""
+    inside = y.indices < n
+    rows = np.repeat(np.arange(y.shape[0]), np.diff(y.indptr))
+    shape = y.shape[0], n
+    own = sp.csr_array((y.data[inside], (rows[inside], y.indices[inside])), shape=shape, dtype=np.float32)
+    if inside.all():
+        return own
+    numbers, places = np.unique(y.indices[~inside] - n, return_inverse=True)
+    few = sp.csr_array((y.data[~inside], (rows[~inside], places)), shape=(y.shape[0], len(numbers)))
+    total = sp.csr_array(own + few @ psi[numbers], dtype=np.float32)
+    total.sort_indices()
+    return total

@@ -18,10 +18,12 @@ from longwave.graph import weights as kernels
 from longwave.graph.mutual import Graph
 from longwave.graph.weights import Kernel
 from longwave.items.items import Items
-from longwave.search import blending
-from longwave.search.snapshot import Added, Snapshot
+from longwave.metadata.described import Sheet, described
+from longwave.search import blending, segments
+from longwave.search.added import Added, Block
+from longwave.search.snapshot import Snapshot
 from longwave.solvers.system import StoredRows
-from longwave.spectrum.basis import Part
+from longwave.spectrum.basis import Basis, Part
 from longwave.storage.manifest import plain
 from longwave.storage.packing import (
     FLOATS,
@@ -56,14 +58,19 @@ def pack(snapshot: Snapshot) -> dict[str, Array]:
     graph = snapshot.graph
     arrays |= {"degrees": graph.degrees, "labels": graph.labels, "reach": graph.reach}
     arrays |= pack_sparse("graph", graph.normalized)
-    optional = {"scales": graph.scales, "item_of": snapshot.items.item_of, "row_of": snapshot.items.row_of}
+    items = snapshot.items
+    optional = {"scales": graph.scales, "item_of": items.item_of, "row_of": items.row_of, "removed": items.removed}
     arrays |= {name: array for name, array in optional.items() if array is not None}
+    if snapshot.metadata is not None:
+        sheets = snapshot.metadata.sheets
+        whole = sheets[0] if len(sheets) == 1 else Sheet.of_table(snapshot.metadata.table)
+        arrays["metadata"] = np.asarray(whole.data)
     if added is not None:
         arrays |= {"added": added.vectors.rows(slice(None)), **pack_sparse("extension", added.psi)}
     if snapshot.spectrum is not None:
         arrays |= pack_spectrum(snapshot.spectrum)
-    if snapshot.pooling is not None:
-        arrays |= pack_sparse("pooling", snapshot.pooling)
+    if snapshot.whole_pooling is not None:
+        arrays |= pack_sparse("pooling", snapshot.whole_pooling)
     if snapshot.pooled is not None:
         arrays |= pack_basis("pooled", snapshot.pooled)
     if isinstance(held, Approximate):
@@ -85,17 +92,24 @@ def unpack(settings: Settings, about: Mapping[str, Any], arrays: Mapping[str, Ar
     values = unpack_rows("vectors", arrays, settings.vectors_as.kind if settings.vectors_as else "")
     dimension = values.shape[1]
     vertices: ScannedStore = Memory(values)
-    added = None
+    more = None
     if "added" in arrays:
         more = take(arrays, "added", FLOATS, None, dimension)
-        added = Added(Memory(more), unpack_sparse("extension", arrays, (len(more), n)))
     elif len(values) > n:  # written by an earlier version: vectors of the graph and others in one array
         if not isinstance(values, np.ndarray):
             raise ValueError("added vectors in fewer bytes; build the index again")
-        vertices = Memory(values[:n])
-        added = Added(Memory(values[n:]), unpack_sparse("extension", arrays, (len(values) - n, n)))
-    m = len(vertices) + (0 if added is None else len(added.vectors))
+        vertices, more = Memory(values[:n]), values[n:]
+    m = len(vertices) + (0 if more is None else len(more))
     items = _unpack_items(arrays, ids, m)
+    pooling, sums, inside = None, None, len(ids)
+    if items.item_of is not None:
+        pooling = unpack_sparse("pooling", arrays, (len(ids), m))
+        if more is not None:
+            inside = _items_inside(items, n)
+            pooling, sums = pooling[:inside, :n], pooling[inside:, n:]
+    added = None
+    if more is not None:
+        added = Added((Block(Memory(more), unpack_sparse("extension", arrays, (len(more), n)), sums),))
     if not 0 < n == len(vertices) or not dimension:
         raise ValueError(f"{n} vertices and {len(vertices)} × {dimension} vectors do not fit each other")
     scaled = kernels.scale_neighbor(kernel) is not None
@@ -110,7 +124,10 @@ def unpack(settings: Settings, about: Mapping[str, Any], arrays: Mapping[str, Ar
     parts: tuple[Part, ...] = () if spectrum is None else spectrum.eigenvectors.parts
     pooled = searches = stored = None
     if spectrum is not None and "pooled_sparse_indptr" in arrays:
-        pooled = unpack_basis("pooled", arrays, len(ids), spectrum.rank)
+        rows = inside
+        if len(arrays["pooled_sparse_indptr"]) == len(ids) + 1:
+            rows = len(ids)  # written by an earlier version: those of added items too
+        pooled = _first_rows(unpack_basis("pooled", arrays, rows, spectrum.rank), inside)
         if [part.width for part in pooled.parts] != [part.width for part in parts]:
             raise ValueError("pooled does not have the columns of basis")
         parts = pooled.parts
@@ -130,13 +147,39 @@ def unpack(settings: Settings, about: Mapping[str, Any], arrays: Mapping[str, Ar
         settings=settings,
         similarity=kernel,
         added=added,
-        pooling=None if items.item_of is None else unpack_sparse("pooling", arrays, (len(ids), m)),
+        pooling=pooling,
         pooled=pooled,
         searches=searches,
         stored=stored,
         about=dict(about),
         attached={n.removeprefix(_ATTACHED): a for n, a in arrays.items() if n.startswith(_ATTACHED)},
+        metadata=described((unpack_sheet("metadata", arrays, len(ids)),)),
     )
+
+
+def unpack_sheet(name: str, arrays: Mapping[str, Array], count: int) -> Sheet:
+    """The metadata of so many items, where there are any. Nothing is read before it is asked for."""
+    return Sheet(count, take(arrays, name, (np.uint8,), None) if name in arrays else None, name)
+
+
+def _items_inside(items: Items, n: int) -> int:
+    """Items of the graph: those before the first that was added. n: vertices."""
+    assert items.item_of is not None
+    rows = np.arange(len(items.item_of)) if items.row_of is None else items.row_of
+    outside = items.item_of[rows >= n]
+    inside = int(outside.min()) if len(outside) else len(items)
+    if (items.item_of[rows < n] >= inside).any():
+        raise ValueError("items of the graph and added ones are mixed")
+    return inside
+
+
+def _first_rows(basis: Basis, count: int) -> Basis:
+    """The first rows of a basis."""
+    if basis.n == count:
+        return basis
+    ends = [int(np.searchsorted(part.rows, count)) for part in basis.parts]
+    parts = tuple(Part(p.rows[:e], p.values[:e]) for p, e in zip(basis.parts, ends, strict=True))
+    return Basis(count, parts, basis.sparse[:count])
 
 
 def _pack_store(name: str, store: ScannedStore) -> dict[str, Array]:
@@ -152,7 +195,10 @@ def _unpack_items(arrays: Mapping[str, Array], ids: Array, m: int) -> Items:
         raise ValueError(f"{given} vectors and {len(ids)} ids do not fit each other")
     if row_of is not None and len(np.unique(row_of)) != m:
         raise ValueError(f"row_of names {len(np.unique(row_of))} of {m} vectors")
-    return Items(ids, item_of, row_of)
+    removed = take_places(arrays, "removed", None, len(ids)) if "removed" in arrays else None
+    if removed is not None and ((removed[1:] <= removed[:-1]).any() or not 0 < len(removed) < len(ids)):
+        raise ValueError("removed does not ascend, or names all items")
+    return Items(ids, item_of, row_of, removed)
 
 
 def facts(snapshot: Snapshot) -> dict[str, Any]:
@@ -175,7 +221,8 @@ def restore(path: str | Path, known: Mapping[str, Any], arrays: Mapping[str, Arr
         own = kernels.parse(settings.kernel) if kernel is None else kernel
         filters.parse(settings.search.filter)  # a plug-in that is missing is told of now
         blending.parse(settings.search.blend)
-        return unpack(settings, known.get("about", {}), arrays, own)
+        base = unpack(settings, known.get("about", {}), arrays, own)
+        return segments.assemble(base, segments.unpack_segments(known, arrays, base))
     except (MemoryError, InputError):
         raise
     except Exception as error:  # whatever the numbers of a damaged folder lead to

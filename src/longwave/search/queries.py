@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from longwave.errors import InputError
 from longwave.rows.vectors import unit_queries
 from longwave.search.snapshot import Snapshot
+from longwave.search.where import Where, allowed
 from longwave.types import Array
 
 
@@ -71,7 +72,7 @@ class Queries:
 
 
 def examples(
-    snapshot: Snapshot, ids: ArrayLike, where: ArrayLike | None
+    snapshot: Snapshot, ids: ArrayLike, where: Where | None
 ) -> tuple[NDArray[np.float32], NDArray[np.int64], Array | None]:
     """The vectors of known items as queries, the query of each, and the ids; None where none of them may be found."""
     items = snapshot.items
@@ -82,7 +83,7 @@ def examples(
     missing = np.setdiff1d(np.arange(len(places)), groups[seen])
     if missing.size:
         raise InputError(f"item {items.ids[places[missing[0]]].item()!r} is a zero vector: nothing is like it")
-    found = where is None or bool(np.isin(places, items.allowed(where)).any())
+    found = where is None or bool(np.isin(places, allowed(snapshot, where)).any())
     return vectors[seen], groups[seen], items.ids[places] if found else None
 
 

@@ -31,15 +31,23 @@ from longwave.types import Array, Filter, Hits
 # Scores held at a time: 2^25 float64 are 256 MB, and a solver holds a handful of such arrays.
 _SCORE_NUMBERS = 1 << 25
 _NONE = np.zeros(0, dtype=np.int64)
+#: Of the targets, that must be left by what was removed and by `where` for a search to go by candidates alone.
+LEAST_SHARE = 0.05
+# How often more candidates are asked for, each time four times as many.
+_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
-    """How many items, and which of them: all, or those allowed, as items and as targets (ascending)."""
+    """How many items, and which of them: all that are there, or those allowed, as items and as targets (ascending).
+
+    share: of the targets, that are wanted.
+    """
 
     count: int
     allowed: NDArray[np.int64] | None
     targets: NDArray[np.int64] | None
+    share: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,17 +74,15 @@ def search(
     allowed: NDArray[np.int64] | None,
 ) -> Hits:
     """Both searches and what lies between. Parameters as for `Index.search`, checked. allowed: items, ascending."""
-    items = snapshot.items
-    count = min(k, len(items) if allowed is None else len(allowed))
-    wanted = Wanted(count, allowed, None if allowed is None else np.unique(items.target_of(allowed)))
+    wanted = _wanted(snapshot, k, allowed)
     if isinstance(solver, Euclidean):
         return _join([_euclidean(snapshot, part, wanted) for part in _batches(snapshot, queries)])
     formula = Formula(filter, solver, blend)
-    few = plan.is_few(len(queries), k) and allowed is None
+    few = plan.is_few(len(queries), k) and wanted.share >= LEAST_SHARE
     few = few and isinstance(solver, SublinearSolver) and solver.serves(snapshot.system)
     looked_up = lists_needed(snapshot, neighbors)
     if few and blend is not None:
-        looked_up = max(looked_up, near_count(blend, count))
+        looked_up = max(looked_up, _near_count(blend, wanted))
     answers, blind = [], []
     for part in _batches(snapshot, queries):
         options = {"neighbors": neighbors, "cut": cut, "region_sum": region_sum}
@@ -92,6 +98,14 @@ def search(
     return _join(answers)
 
 
+def _wanted(snapshot: Snapshot, k: int, allowed: NDArray[np.int64] | None) -> Wanted:
+    items, live = snapshot.items, snapshot.live_targets
+    if allowed is None:
+        return Wanted(min(k, items.n_live), None, None, 1.0 if live is None else len(live) / items.n_targets)
+    targets = np.unique(items.target_of(allowed))
+    return Wanted(min(k, len(allowed)), allowed, targets, len(targets) / items.n_targets)
+
+
 def _batches(snapshot: Snapshot, queries: Queries) -> list[Queries]:
     """Queries cut so that scores of all targets, and products with all vectors, fit the memory meant for them."""
     largest = int(np.bincount(queries.query_of).max())
@@ -103,51 +117,87 @@ def _batches(snapshot: Snapshot, queries: Queries) -> list[Queries]:
 
 
 def _euclidean(snapshot: Snapshot, queries: Queries, wanted: Wanted) -> Hits:
-    scores = euclidean_scores(queries.summed(), snapshot.vectors, snapshot.pooling)
-    return _hits(snapshot, *best_of(scores, wanted.count, wanted.targets), wanted)
+    scores = euclidean_scores(queries.summed(), snapshot.vectors, snapshot.whole_pooling)
+    left = snapshot.live_targets if wanted.targets is None else wanted.targets
+    return _hits(snapshot, *best_of(scores, wanted.count, left), wanted)
 
 
 def _rank(snapshot: Snapshot, asked: Asked, wanted: Wanted, formula: Formula) -> Hits:
-    """Scores of all targets, and the best of them."""
+    """Scores of all targets that are there, and the best of them."""
     solution = formula.solver(snapshot.system, asked.observed, formula.filter)
-    view = EuclideanView(snapshot, asked, None)
+    live, left, found = snapshot.live_targets, wanted.targets, solution.scores
+    if live is not None:
+        found = found[:, live]
+        left = None if left is None else np.searchsorted(live, left)
+    view = EuclideanView(snapshot, asked, live, most=True)
     if formula.blend is None:
-        places, scores = best_with_ties(solution.scores, lambda: view.similarities, wanted.count, wanted.targets)
+        places, scores = best_with_ties(found, lambda: view.similarities, wanted.count, left)
     else:
-        blended = formula.blend(solution.scores, view, formula.filter)
-        places, scores = best_of(blended, wanted.count, wanted.targets)
+        places, scores = best_of(formula.blend(found, view, formula.filter), wanted.count, left)
+    places = places if live is None else live[places]
     return replace(_hits(snapshot, places, scores, wanted), errors=solution.errors, steps=solution.steps)
 
 
 def _rank_few(snapshot: Snapshot, asked: Asked, wanted: Wanted, formula: Formula) -> Hits | None:
     """One query after the other, from candidates: nothing that grows with n is read. None where they are too few."""
-    solver = formula.solver
-    assert isinstance(solver, SublinearSolver)
     found = []
     for query in range(len(asked.queries)):
         one = asked if len(asked.queries) == 1 else asked.one(query)
-        near = (
-            _NONE if formula.blend is None else _nearest_targets(snapshot, one, near_count(formula.blend, wanted.count))
-        )
-        targets, scores = solver.candidates(
-            snapshot.system, one.observed, formula.filter, count=max(2 * wanted.count, 100), more=near
-        )
+        near = _NONE
         if formula.blend is not None:
-            view = EuclideanView(snapshot, one, targets)
-            scores = formula.blend(scores[None, :], view, formula.filter)[0]
-        elif not _enough(scores, wanted.count):
-            return None
-        order = np.argsort(-scores, kind="stable")[: wanted.count]
-        ranked = _hits(snapshot, targets[order][None, :], scores[order][None, :], wanted)
-        if ranked.ids.shape[1] < wanted.count:
+            near = _nearest_targets(snapshot, one, _near_count(formula.blend, wanted))
+        ranked, count = None, int(max(2 * wanted.count, 100) / wanted.share) + 1
+        for _ in range(_ATTEMPTS):  # what is removed or not allowed may fill a list; a longer one has others
+            ranked = _rank_candidates(snapshot, one, wanted, formula, count, near)
+            if ranked is not None or wanted.share == 1:
+                break
+            count *= 4
+        if ranked is None:
             return None
         found.append(replace(ranked, route="sublinear"))
     return _join(found)
 
 
+def _rank_candidates(
+    snapshot: Snapshot, asked: Asked, wanted: Wanted, formula: Formula, count: int, near: NDArray[np.int64]
+) -> Hits | None:
+    """One query, from so many candidates of the second search and those near to it. None where they are too few."""
+    solver = formula.solver
+    assert isinstance(solver, SublinearSolver)
+    targets, scores = solver.candidates(snapshot.system, asked.observed, formula.filter, count=count, more=near)
+    if snapshot.live is not None:
+        kept = snapshot.live[targets]
+        targets, scores = targets[kept], scores[kept]
+    if not len(targets):
+        return None
+    if formula.blend is not None:
+        scores = formula.blend(scores[None, :], EuclideanView(snapshot, asked, targets), formula.filter)[0]
+    if wanted.targets is not None:
+        kept = _among(targets, wanted.targets)
+        targets, scores = targets[kept], scores[kept]
+    if formula.blend is None and not _enough(scores, wanted.count):
+        return None
+    if (len(targets) if wanted.allowed is not None else snapshot.items.count_in(targets)) < wanted.count:
+        return None
+    order = np.argsort(-scores, kind="stable")
+    order = order[: wanted.count] if snapshot.items.live is None and wanted.allowed is None else order
+    return _hits(snapshot, targets[order][None, :], scores[order][None, :], wanted)
+
+
+def _among(numbers: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of some numbers are among others, which ascend."""
+    places = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
+    return np.asarray(known[places] == numbers)
+
+
 def _enough(scores: Array, k: int) -> bool:
     """Whether the k best candidates are the k best of all: every target that is no candidate scores 0 or less."""
     return len(scores) >= k and bool(np.partition(scores, len(scores) - k)[len(scores) - k] > 0)
+
+
+def _near_count(blend: Blending, wanted: Wanted) -> int:
+    """Nearest targets that are candidates of a blend; more where some of them are not allowed."""
+    return int(near_count(blend, wanted.count) / (1.0 if wanted.allowed is None else wanted.share))
 
 
 def _nearest_targets(snapshot: Snapshot, asked: Asked, count: int) -> NDArray[np.int64]:

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from longwave.graph.mutual import Graph
 from longwave.graph.weights import Kernel, Local
 from longwave.items.items import Items
+from longwave.metadata.described import Described
+from longwave.search.added import Added, Block
 from longwave.solvers.system import StoredRows, System
 from longwave.spectrum import Spectrum
 from longwave.spectrum.basis import Basis
@@ -24,13 +26,7 @@ from longwave.stores.joined import join
 from longwave.stores.store import ScannedStore
 from longwave.types import Array, Sparse
 
-
-@dataclass(frozen=True, eq=False)
-class Added:
-    """Vectors outside of the graph. vectors: (a, d). psi: ψ, each as a combination of vertices, CSR (a, n)."""
-
-    vectors: ScannedStore
-    psi: Sparse
+__all__ = ["Added", "Block", "Snapshot", "fields_of"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,9 +34,14 @@ class Snapshot:
     """The vectors of a collection, their graph and its Fourier basis, and which item each vector belongs to.
 
     vertices: the store of the graph's vectors, (n, d) unit rows. similarity: the kernel, which weighs neighbours.
-    added: what was added after the graph was built. pooling: Σ from all vectors to items, CSR (N, n + a); None where
+    added: what was added after the graph was built. pooling: Σ from vertices to their items, CSR (N₀, n); None where
     every vector is an item. pooled: Ū = ΣU, where there is pooling. searches: over each dense part of Ū; None where
-    there are none. stored: rows of h(𝒲) for one h. about, attached: what the user keeps with the index.
+    there are none. stored: rows of h(𝒲) for one h. about, attached: what the user keeps with the index. metadata: what
+    is known of every item.
+
+    What is ranked, the targets, are those of the graph (vertices, or items where there is pooling), then the items that
+    were added. Items that were removed (`items.removed`) are never found and carry no weight in y; their vertices stay
+    bridges of the graph.
     """
 
     vertices: ScannedStore
@@ -56,6 +57,7 @@ class Snapshot:
     stored: StoredRows | None = field(default=None, repr=False)
     about: Mapping[str, Any] = field(default_factory=dict, repr=False)
     attached: Mapping[str, Array] = field(default_factory=dict, repr=False)
+    metadata: Described | None = field(default=None, repr=False)
 
     @property
     def dimension(self) -> int:
@@ -64,11 +66,11 @@ class Snapshot:
 
     @property
     def ids(self) -> Array:
-        """The id of every item. (N,)"""
-        return self.items.ids
+        """The id of every item that is there. (N,)"""
+        return self.items.ids if self.items.live is None else self.items.ids[self.items.live]
 
     def __len__(self) -> int:
-        return len(self.items)
+        return self.items.n_live
 
     def __repr__(self) -> str:
         rank = "no basis" if self.spectrum is None else f"rank {self.spectrum.rank}"
@@ -88,14 +90,38 @@ class Snapshot:
     @cached_property
     def system(self) -> System:
         """What solvers work on: how the scores of vertices become those of items is part of it."""
-        pooling = outside = None
-        if self.pooling is not None:
-            pooling = self.vertex_pooling
-        elif self.added is not None:
-            outside = self._balance(self.added.psi)
+        added, basis, gains = self.added, self.system_basis, self.gains
         return System(
-            self.graph.normalized, self.spectrum, pooling, self.pooled, self.gains, outside, self.stored, self._second
+            self.graph.normalized,
+            self.spectrum,
+            self.vertex_pooling,
+            self.pooled,
+            gains,
+            None if added is None else added.balanced(gains),
+            self.stored,
+            self._second,
+            None if added is None else lambda: tuple(block.coordinates(basis, gains) for block in added.blocks),
         )
+
+    @cached_property
+    def dead_vertices(self) -> NDArray[np.bool_] | None:
+        """Whether all items of each vertex were removed; None where that is true of none. (n,)"""
+        rows = self.items.live_rows(len(self.vectors))
+        dead = None if rows is None else ~rows[: self.n_vertices]
+        return dead if dead is not None and dead.any() else None
+
+    @cached_property
+    def live(self) -> NDArray[np.bool_] | None:
+        """Whether each target has an item that is there; None where all have. (targets,)"""
+        if self.items.item_of is not None or self.items.live is None:
+            return self.items.live
+        rows = self.items.live_rows(len(self.vectors))
+        return None if rows is None or rows.all() else rows
+
+    @cached_property
+    def live_targets(self) -> NDArray[np.int64] | None:
+        """The targets that can be found, ascending; None for all."""
+        return None if self.live is None else np.flatnonzero(self.live)
 
     @cached_property
     def gains(self) -> NDArray[np.float32] | None:
@@ -107,13 +133,20 @@ class Snapshot:
 
     @cached_property
     def vertex_pooling(self) -> Sparse | None:
-        """Σ from the vertices of the graph to items of several vectors, those outside of the graph included."""
-        if self.pooling is None:
-            return None
-        if self.added is None:
-            return self._balance(self.pooling)
-        own = sp.eye_array(self.n_vertices, dtype=np.float32, format="csr")
-        return self._balance(sp.csr_array(self.pooling @ sp.csr_array(sp.vstack([own, self.added.psi]))))
+        """Σ from the vertices of the graph to their items, where scores are balanced times D^{−1/2}."""
+        if self.pooling is None or self.gains is None:
+            return self.pooling
+        data = self.pooling.data * self.gains[self.pooling.indices]
+        return sp.csr_array((data, self.pooling.indices, self.pooling.indptr), self.pooling.shape)
+
+    @cached_property
+    def whole_pooling(self) -> Sparse | None:
+        """Σ from all vectors to all items, CSR (N, n + a); None where every vector is a target."""
+        if self.pooling is None or self.added is None:
+            return self.pooling
+        own = [block.pooling for block in self.added.blocks]
+        sums = [sp.eye_array(b.psi.shape[0]) if p is None else p for b, p in zip(self.added.blocks, own, strict=True)]
+        return sp.csr_array(sp.block_diag([self.pooling, *sums], format="csr"), dtype=np.float32)
 
     @cached_property
     def row_norms(self) -> Array:
@@ -125,6 +158,33 @@ class Snapshot:
         total = np.asarray(psi.sum(axis=1)).ravel()
         mean = np.divide(psi @ basis.row_norms, total, out=np.zeros_like(total), where=total > 0)
         return np.concatenate([basis.row_norms, mean]).astype(np.float32)
+
+    @cached_property
+    def live_added(self) -> NDArray[np.bool_] | None:
+        """Whether each vector outside of the graph has an item that is there; None where all have. (a,)"""
+        rows = self.items.live_rows(len(self.vectors))
+        return None if rows is None else rows[self.n_vertices :]
+
+    @cached_property
+    def observing(self) -> Sparse:
+        """ψ over the vertices that carry weight, those not removed, each row divided by its sum. CSR (a, n)"""
+        assert self.added is not None
+        psi = self.added.psi
+        data = psi.data if self.dead_vertices is None else psi.data * ~self.dead_vertices[psi.indices]
+        kept = sp.csr_array((data, psi.indices, psi.indptr), psi.shape)
+        total = np.asarray(kept.sum(axis=1)).ravel()
+        scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+        return sp.csr_array((data * np.repeat(scale, np.diff(psi.indptr)), psi.indices, psi.indptr), psi.shape)
+
+    @cached_property
+    def added_scales(self) -> NDArray[np.float32]:
+        """σ of every vector outside of the graph: the mean of those that it consists of, by ψ. (a,)"""
+        assert self.added is not None
+        assert self.graph.scales is not None
+        psi = self.added.psi
+        total = np.asarray(psi.sum(axis=1)).ravel()
+        mean = np.divide(psi @ self.graph.scales, total, out=np.zeros_like(total), where=total > 0)
+        return np.asarray(np.where(mean > 0, mean, self.graph.scales.mean()), dtype=np.float32)
 
     @cached_property
     def coordinates(self) -> Coordinates:
@@ -143,13 +203,6 @@ class Snapshot:
     @property
     def _second(self) -> Coordinates | None:
         return None if self.searches is None else self.coordinates
-
-    def _balance(self, pooling: Sparse) -> Sparse:
-        """Σ D^{−1/2}, where scores are balanced. CSR (rows, n)"""
-        if self.gains is None:
-            return pooling
-        data = pooling.data * self.gains[pooling.indices]
-        return sp.csr_array((data, pooling.indices, pooling.indptr), pooling.shape)
 
 
 def fields_of(snapshot: Snapshot) -> dict[str, Any]:

@@ -36,7 +36,8 @@ def reciprocity(found: Neighbors, reach: NDArray[np.float32]) -> NDArray[np.floa
 def prominence(found: Neighbors) -> NDArray[np.float32]:
     """How far the nearest stands out: 1 − d₁² / d₁₀², of distances to the 1st and 10th. Lists (m, c) -> (m,)"""
     products = found.similarities[:, :ASKED]
-    distances = np.maximum(1 - np.where(np.isfinite(products), products, products[:, :1]), 1e-7)
+    first = np.where(np.isfinite(products[:, :1]), products[:, :1], 0)  # where nothing is found at all, nothing does
+    distances = np.maximum(1 - np.where(np.isfinite(products), products, first), 1e-7)
     return np.asarray(1 - distances[:, 0] / distances.max(axis=1), dtype=np.float32)
 
 

@@ -337,7 +337,7 @@ def _outside(ground: Ground, task: _Task, vertices: Array, y: Array, pieces: lis
     spectrum = ground.spectrum
     one = sp.csr_array((y, vertices, [0, len(vertices)]), shape=(1, ground.n))
     waves = spectrum.eigenvectors.project(one) * task.gains
-    scores = ground.system.added_basis.synthesize(waves)[0]
+    scores = np.concatenate([own.synthesize(waves)[0] for own in ground.system.added_bases])
     direct = direct_gains(spectrum.kinds[vertices], task.at_zero, complement=task.complement) * y
     for places, values in ((vertices, direct), *(piece.shifted for piece in pieces)):
         if len(places):

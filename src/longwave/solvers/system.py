@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
@@ -31,11 +32,12 @@ class StoredRows:
 class System:
     """The offline result: 𝒲, its spectrum, and how the scores of vertices become those of what is ranked, the targets.
 
-    normalized: CSR (n, n). spectrum: None if no basis was computed. pooling: Σ, CSR (N, n), where items have groups of
-    vectors; None where every vertex is a target. pooled: Ū = ΣU (N, r); U itself where there is no pooling. gains:
+    normalized: CSR (n, n). spectrum: None if no basis was computed. pooling: Σ, CSR (N₀, n), where items have groups of
+    vectors; None where every vertex is a target. pooled: Ū = ΣU (N₀, r); U itself where there is no pooling. gains:
     (n,) what the score of every vertex is multiplied with, where there is no pooling; None for 1. added: CSR (a, n),
     targets outside of the graph as combinations of vertices, behind those of the graph. stored: rows of h(𝒲)Σᵀ for one
     h, where they were computed. second: a store over the rows of Ū, by number of the target, where there is one.
+    outside: makes the coordinates of the added targets, block by block; None to make them of `added`.
     kept: what solvers have computed of this system once and for all.
     """
 
@@ -47,6 +49,7 @@ class System:
     added: Sparse | None = None
     stored: StoredRows | None = None
     second: Store | None = None
+    outside: Callable[[], tuple[Basis, ...]] | None = None
     kept: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def require_spectrum(self, what: str) -> Spectrum:
@@ -67,41 +70,46 @@ class System:
         return spectrum.eigenvectors if self.pooling is None else spectrum.eigenvectors.pool(self.pooling)
 
     @cached_property
-    def added_basis(self) -> Basis:
-        """The coordinates of the added targets: their combinations of rows of U. (a, r)"""
-        spectrum, added = self.require_spectrum("added items"), self.added
-        return spectrum.eigenvectors.pool(sp.csr_array((0, self.normalized.shape[0])) if added is None else added)
+    def added_bases(self) -> tuple[Basis, ...]:
+        """The coordinates of the added targets: their combinations of rows of U. Blocks of (a, r)"""
+        spectrum = self.require_spectrum("added items")
+        if self.outside is not None:
+            return self.outside()
+        return () if self.added is None else (spectrum.eigenvectors.pool(self.added),)
 
     @cached_property
     def targets_of(self) -> Sparse:
         """From vertices to targets, CSR (n, targets): the transpose of all of `pool`."""
         n = self.normalized.shape[0]
         if self.pooling is not None:
-            return self.pooling.T.tocsr()
-        own = sp.diags_array(np.ones(n, dtype=np.float32) if self.gains is None else self.gains)
+            own = self.pooling.T
+        else:
+            own = sp.diags_array(np.ones(n, dtype=np.float32) if self.gains is None else self.gains)
         return sp.csr_array(own if self.added is None else sp.hstack([own, self.added.T]), dtype=np.float32)
 
     @property
     def n_targets(self) -> int:
         """What is ranked."""
-        if self.pooling is not None:
-            return int(self.pooling.shape[0])
-        return int(self.normalized.shape[0] + (0 if self.added is None else self.added.shape[0]))
+        inside = self.normalized.shape[0] if self.pooling is None else self.pooling.shape[0]
+        return int(inside + (0 if self.added is None else self.added.shape[0]))
 
     def synthesize(self, waves: Array, targets: NDArray[np.int64] | None = None) -> NDArray[np.float32]:
         """Ū z of all targets, or of some (ascending). (q, r) -> (q, targets), or (q, c)"""
         ranked = self.pooled_basis
-        if self.pooling is not None:
-            return ranked.synthesize(waves, targets)
-        if targets is None:
+        if targets is None and self.pooling is None:
             return self.pool(ranked.synthesize(waves))
-        inside = targets[targets < ranked.n]
+        inside = None if targets is None else targets[targets < ranked.n]
         scores = ranked.synthesize(waves, inside)
-        if self.gains is not None:
+        if self.gains is not None and self.pooling is None:
             scores *= self.gains[inside]
         if self.added is None:
             return scores
-        return np.hstack([scores, self.added_basis.synthesize(waves, targets[len(inside) :] - ranked.n)])
+        start, found = ranked.n, [scores]
+        for own in self.added_bases:
+            some = None if targets is None else targets[(targets >= start) & (targets < start + own.n)] - start
+            found.append(own.synthesize(waves, some))
+            start += own.n
+        return np.hstack(found)
 
     def passed(self, own: Sparse) -> Sparse:
         """What vertices hand to their targets without the graph. CSR (q, n) -> CSR (q, targets)"""
@@ -113,8 +121,9 @@ class System:
     def pool(self, scores: Array) -> NDArray[np.float32]:
         """Scores of vertices to scores of targets. (q, n) -> (q, targets), float32."""
         if self.pooling is not None:
-            return np.asarray(scores @ self.pooling.T, dtype=np.float32)
-        own = np.asarray(scores if self.gains is None else scores * self.gains, dtype=np.float32)
+            own = np.asarray(scores @ self.pooling.T, dtype=np.float32)
+        else:
+            own = np.asarray(scores if self.gains is None else scores * self.gains, dtype=np.float32)
         if self.added is None:
             return own
         return np.hstack([own, np.asarray(scores @ self.added.T, dtype=np.float32)])

@@ -40,6 +40,7 @@ class Settings:
     kernel: as `graph.weights.parse` reads it. balanced: scores are divided by the root of a vertex's degree. fidelity:
     what the basis finds of the exact answer, measured on vertices of the collection; None if it was not. plan: how
     searches are carried out. rows: the filter of stored rows. vectors_as, basis_as: what is kept in fewer bytes.
+    automatic: options that were left to the graph, such as "kernel".
     """
 
     k: int
@@ -60,6 +61,9 @@ class Settings:
     vectors_as: Stored | None = None
     basis_as: Stored | None = None
     search: Defaults = Defaults()
+    merge_copies: bool = True
+    across_items: bool = True
+    automatic: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, entries: Any) -> Settings:

@@ -1,0 +1,43 @@
+"""Which items a search may find: a mask, ids, or a condition on their metadata; and the metadata of hits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from longwave.errors import InputError
+from longwave.metadata import Condition, parse, select
+from longwave.metadata.described import need_metadata
+from longwave.search.snapshot import Snapshot
+from longwave.types import Hits
+
+#: What `where` takes: a mask of the items, some of their ids, or a condition, also as a dict.
+Where: TypeAlias = ArrayLike | Mapping[str, Any] | Condition
+
+
+def allowed(snapshot: Snapshot, where: Where) -> NDArray[np.int64]:
+    """The items that are left, ascending; none at all is an error."""
+    items = snapshot.items
+    if not isinstance(where, Mapping | Condition):
+        return items.allowed(where)
+    mask = parse(where).mask(need_metadata(snapshot.metadata).table)
+    left = np.flatnonzero(mask if items.live is None else mask & items.live)
+    if not len(left):
+        raise InputError(f"no item meets the condition {where!r}; widen it")
+    return left
+
+
+def with_columns(snapshot: Snapshot, hits: Hits, columns: Sequence[str] | None) -> Hits:
+    """The hits with some of their metadata."""
+    if columns is None:
+        return hits
+    table = need_metadata(snapshot.metadata).table
+    flat = np.asarray(hits.ids).ravel()
+    found = select(table, snapshot.items.places(flat) if flat.size else flat[:0].astype(np.int64), columns)
+    wide = hits.ids.shape[1]
+    rows = range(0, len(flat), wide) if wide else ()
+    return replace(hits, columns={name: [own[start : start + wide] for start in rows] for name, own in found.items()})
