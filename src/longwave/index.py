@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from longwave import storage
 from longwave.building import growth, speed
 from longwave.building.build import Given
 from longwave.building.build import build as build_snapshot
 from longwave.building.options import PAPER, Options, takes_options
 from longwave.checks import check_counts, check_value
-from longwave.errors import InputError, StorageWarning, plural
+from longwave.errors import InputError
 from longwave.graph.weights import Kernel
-from longwave.metadata.described import Described, Sheet
 from longwave.plan import Plan
-from longwave.rows.vectors import unit_queries
-from longwave.search import blending, explanation, extension, first, packing, scoring
+from longwave.search import explanation, extension, first, packing, scoring, stored
 from longwave.search.blending import Blending
-from longwave.search.defaults import defaults, way
+from longwave.search.defaults import blend_of, defaults, way
 from longwave.search.euclidean import Euclidean
 from longwave.search.explanation import Explanation
 from longwave.search.queries import Queries, examples
 from longwave.search.ranking import without_self
 from longwave.search.snapshot import Snapshot, fields_of
-from longwave.search.where import Where, with_columns
+from longwave.search.where import Where, described_items, with_columns
 from longwave.search.where import allowed as where_allowed
 from longwave.solvers import Solver
 from longwave.types import Array, Filter, Hits, Progress, Sparse
@@ -81,14 +76,10 @@ class Index(Snapshot):
         The work:
 
         - workdir: a folder for finished stages; after a crash the same call goes on from there.
-        - memory: bytes that the build may take, or text such as "20G"; by default what the machine has. An error before
-          the work if it takes more.
-        - fast: add approximate searches (`accelerate`); by default where one query would read more than a quarter of a
-          gigabyte without them.
-        - start: an earlier index of the same vectors but for those after its last row; `Chebyshev` begins with its
-          basis, which saves time only where hardly anything is new.
-        - progress: a function told (stage, done, total); False for silence; by default bars in a terminal or notebook,
-          and a line per stage in the log "longwave".
+        - memory: what the build may take, such as "20G", or an error before the work; by default what the machine has.
+        - fast: add approximate searches (`accelerate`); by default where one query would read a quarter of a gigabyte.
+        - start: an earlier index of the same vectors, which may lack the last ones; `Chebyshev` begins with its basis.
+        - progress: a function told (stage, done, total), or False; by default bars, and lines in the log "longwave".
 
         `Index.build(vectors, **longwave.PAPER)` is the paper's own setting.
         """
@@ -127,24 +118,18 @@ class Index(Snapshot):
           in `hits.columns`.
         - query_groups: the query of each row, 0 … Q−1, for queries of several regions or examples. weights: of each row
           in its query, below 0 for what is not wanted.
-        - cut: entries of y kept, all by default. region_sum: "similarities" as in the paper, "products" as in its
-          published scripts.
+        - cut: entries of y kept, all by default. region_sum: "similarities" (the paper) or "products" (its scripts).
         - tolerance: relative error that the answer may have; iterates on the graph where the basis is not enough.
           `hits.errors` and `hits.steps` tell. plan: another way to the answer than the index's own, such as "basis".
           solver: how h(𝒲)y is evaluated; `Euclidean()` ranks without the graph.
-        - on_error: "raise", or "skip" to leave out queries with NaN, infinite or all-zero rows; `hits.queries` are then
-          those answered.
+        - on_error: "raise", or "skip" to leave out queries with NaN or all-zero rows; `hits.queries` are those answered.
 
-        `hits.confidence` is the chance that the hits are at least as good as those of Euclidean search.
+        `hits.confidence` is the chance to be at least as good as Euclidean search.
         """
         filter, neighbors = defaults(self, filter, neighbors)
-        if blend is not None and blending.parse(blend) is not None and isinstance(solver, Euclidean):
-            raise InputError(
-                "blend adds Euclidean similarity to a manifold search; leave it out with solver=Euclidean()"
-            )
-        mixed = blending.parse(self.settings.search.blend if blend is None else blend)
         check_counts(k=k, neighbors=neighbors, **({} if cut is None else {"cut": cut}))
         check_value(filter, "filter", "a value such as LowPass(0.99), or a function of the eigenvalues")
+        mixed = blend_of(self, blend, solver)
         chosen, used = way(self, plan, tolerance, solver, filter)
         allowed = None if where is None else where_allowed(self, where)
         asked = Queries.make(queries, dimension=self.dimension, groups=query_groups, weights=weights, on_error=on_error)
@@ -209,14 +194,14 @@ class Index(Snapshot):
     def embed(self, vectors: ArrayLike, *, filter: Filter | None = None, neighbors: int | None = None) -> Array:
         """φ̂(z) of unseen vectors (§5.4): points in ℝʳ whose dot product is the manifold kernel κ̂. (m, d) -> (m, r)."""
         filter, neighbors = defaults(self, filter, neighbors)
-        return extension.embed(self.system.require_spectrum("embed"), self._psi(vectors, neighbors), filter)
+        return extension.embed(self.system.require_spectrum("embed"), growth.unseen(self, vectors, neighbors), filter)
 
     def kernel(
         self, first: ArrayLike, second: ArrayLike, *, filter: Filter | None = None, neighbors: int | None = None
     ) -> Array:
         """κ̂(z₁, z₂), eq. (12), between unseen vectors. (m₁, d), (m₂, d) -> (m₁, m₂)."""
         filter, neighbors = defaults(self, filter, neighbors)
-        one, two = self._psi(first, neighbors), self._psi(second, neighbors)
+        one, two = (growth.unseen(self, own, neighbors) for own in (first, second))
         return extension.kernel(self.system.require_spectrum("kernel"), one, two, filter)
 
     def extend(
@@ -231,8 +216,7 @@ class Index(Snapshot):
         """An index that also ranks items outside of the graph, expressed by their neighbours in it (§5.4).
 
         The score of a new vector z is ψ(z)ᵀx; `normalized` divides ψ by its sum, which puts new and old items on one
-        scale (False: as printed). neighbors: of every new vector, twice as many as a query observes by default. Nothing
-        is rebuilt: one search per new vector. Rebuild when most items are new.
+        scale (False: as printed). neighbors: of every new vector, twice as many as a query observes by default.
         """
         return growth.extend(self, vectors, groups=groups, ids=ids, neighbors=neighbors, normalized=normalized)
 
@@ -261,8 +245,7 @@ class Index(Snapshot):
         """An index that takes less memory: the dense part of U and Ū, and the vectors, in fewer bytes.
 
         basis: "float16" or "int8". vectors: "float16", "int8", or a faiss quantiser: "PQ64" is 64 bytes a vector. None
-        leaves them as they are. Searches are then those of the numbers as stored; `settings` has their relative error.
-        Call `accelerate` before, if at all. What was stored exactly is gone from the index that this returns.
+        leaves them as they are. `settings` has their relative error. Call `accelerate` before, if at all.
         """
         return speed.compress(self, basis=basis, vectors=vectors)
 
@@ -285,8 +268,7 @@ class Index(Snapshot):
     def attach(self, about: Mapping[str, Any], arrays: Mapping[str, ArrayLike] | None = None) -> Index:
         """An index that keeps facts of the user's beside its own: how the vectors were made, where the pictures are.
 
-        about: anything that JSON can hold. arrays: numbers or strings, by name. Both are saved and loaded with the
-        index and replace what was attached before; no search reads them.
+        about: anything that JSON can hold. arrays: numbers or strings, by name. Both replace what was attached before.
         """
         known, kept = packing.check_notes(about, arrays or {})
         return replace(self, about=known, attached=kept)
@@ -296,23 +278,15 @@ class Index(Snapshot):
 
         metadata: a pyarrow Table, a DataFrame, a dict of columns, a list of dicts, or a path (.parquet .csv .jsonl).
         """
-        sheet = Sheet.of(metadata, len(self))
-        if self.items.live is not None:
-            rows = np.cumsum(self.items.live) - 1
-            table = sheet.table.take(np.where(self.items.live, rows, 0))  # those removed are never looked at
-            sheet = Sheet.of_table(table)
-        return replace(self, metadata=Described((sheet,)))
+        return replace(self, metadata=described_items(self, metadata))
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write an index folder. `force`: where there is one, this index becomes its newest version.
 
-        It is there when this returns, and survives a loss of power; or it is not there at all, and what was there
-        before is. Readers are not disturbed. The version that was replaced can be opened for a minute at least (`load`
-        with its number, `longwave history` lists them); the next save, or `longwave vacuum`, removes it. A second
-        writer waits for the first, ten minutes at most.
+        When this returns the index survives a loss of power; until then what was there before does. Readers are not
+        disturbed, a second writer waits. Earlier versions stay for a minute at least (`longwave history`).
         """
-        message = f"saved {plural(len(self), 'item')}"
-        storage.save(path, packing.facts(self), packing.pack(self), force=force, message=message)
+        stored.save(self, path, force=force)
 
     @classmethod
     def load(
@@ -320,26 +294,14 @@ class Index(Snapshot):
     ) -> Index:
         """Open an index folder, memory-mapped: its newest version, or the one of this number.
 
-        verify: read everything once and compare checksums. Without it large arrays of plain numbers are taken as they
-        are: damage to them may show as wrong scores. kernel: the function that the index was built with, where it is
-        one of the user's own. Where the newest version is damaged, the one before it is opened, with a warning.
+        verify: read everything once and compare checksums; without it damage to large arrays may show as wrong scores.
+        kernel: the function that the index was built with, where it is one of the user's own.
         """
-        state = storage.read(path, version, verify=verify)
-        if state.passed_over:
-            warnings.warn(
-                f"the newest version of {path} is damaged, version {state.number} was opened instead "
-                f"({state.passed_over[0]}); see what is lost with: longwave verify {path}",
-                StorageWarning,
-                stacklevel=2,
-            )
-        return cls(**fields_of(packing.restore(path, state.facts, state.arrays, kernel)))
+        return cls(**fields_of(stored.load(path, version, verify=verify, kernel=kernel)))
 
     def memory(self) -> dict[str, int]:
         """Bytes of each part: vectors, graph (read by iterative solvers), basis (U), pooled (Ū), search structures."""
         return speed.memory(self)
-
-    def _psi(self, vectors: ArrayLike, neighbors: int) -> Sparse:
-        return growth.coordinates_of(self, unit_queries(vectors, dimension=self.dimension), neighbors)
 
     def _repr_html_(self) -> str:
         from longwave.display import index_html

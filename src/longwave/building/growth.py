@@ -16,7 +16,7 @@ from longwave.items.items import Items
 from longwave.items.pooling import pooling_matrix
 from longwave.metadata.described import Described, Sheet
 from longwave.plan import Plan
-from longwave.rows.vectors import unit_vectors
+from longwave.rows.vectors import unit_queries, unit_vectors
 from longwave.search import extension
 from longwave.search.added import Added, Block
 from longwave.search.first import lists_needed
@@ -55,6 +55,11 @@ def extend(
         known = Described((*known.sheets, Sheet(len(fresh))))
     settings = replace(snapshot.settings, rows=None)
     return replace(snapshot, added=added, items=items, stored=None, settings=settings, metadata=known)
+
+
+def unseen(snapshot: Snapshot, vectors: ArrayLike, count: int) -> Sparse:
+    """ψ of vectors that a user gives, checked. (m, d) -> CSR (m, n)"""
+    return coordinates_of(snapshot, unit_queries(vectors, dimension=snapshot.dimension), count)
 
 
 def coordinates_of(snapshot: Snapshot, regions: NDArray[np.float32], count: int, *, normalized: bool = False) -> Sparse:

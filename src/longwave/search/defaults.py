@@ -7,6 +7,8 @@ from longwave.checks import check_value
 from longwave.errors import InputError
 from longwave.filters import LowPass
 from longwave.plan import Plan
+from longwave.search import blending
+from longwave.search.blending import Blending
 from longwave.search.euclidean import Euclidean
 from longwave.search.snapshot import Snapshot
 from longwave.solvers import BestFirst, ChebyshevFilter, ConjugateGradient, Hybrid, Precomputed, Solver, Spectral
@@ -32,6 +34,15 @@ def solver_within(tolerance: float, filter: Filter, has_basis: bool) -> Solver:
     if not isinstance(filter, LowPass):
         return ChebyshevFilter(tolerance=tolerance, relative=True)
     return Hybrid(tolerance) if has_basis else ConjugateGradient(tolerance)
+
+
+def blend_of(
+    snapshot: Snapshot, blend: float | str | Blending | None, solver: Solver | Euclidean | None
+) -> Blending | None:
+    """The blend that was given, or that of the index."""
+    if blend is not None and blending.parse(blend) is not None and isinstance(solver, Euclidean):
+        raise InputError("blend adds Euclidean similarity to a manifold search; leave it out with solver=Euclidean()")
+    return blending.parse(snapshot.settings.search.blend if blend is None else blend)
 
 
 def own_solver(snapshot: Snapshot) -> Solver:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from longwave.errors import InputError
 from longwave.metadata import Condition, parse, select
-from longwave.metadata.described import need_metadata
+from longwave.metadata.described import Described, Sheet, need_metadata
 from longwave.search.snapshot import Snapshot
 from longwave.types import Hits
 
@@ -41,3 +41,13 @@ def with_columns(snapshot: Snapshot, hits: Hits, columns: Sequence[str] | None) 
     wide = hits.ids.shape[1]
     rows = range(0, len(flat), wide) if wide else ()
     return replace(hits, columns={name: [own[start : start + wide] for start in rows] for name, own in found.items()})
+
+
+def described_items(snapshot: Snapshot, metadata: Any) -> Described:
+    """What a user says of the items that are there, one row each, as a table over all items."""
+    sheet = Sheet.of(metadata, len(snapshot))
+    live = snapshot.items.live
+    if live is not None:
+        rows = np.where(live, np.cumsum(live) - 1, 0)  # rows of items that were removed are never looked at
+        sheet = Sheet.of_table(sheet.table.take(rows))
+    return Described((sheet,))

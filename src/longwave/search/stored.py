@@ -1,0 +1,31 @@
+"""A snapshot on the disk: saved as a version of an index folder, and opened again."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+from longwave import storage
+from longwave.errors import StorageWarning, plural
+from longwave.graph.weights import Kernel
+from longwave.search import packing
+from longwave.search.snapshot import Snapshot
+
+
+def save(snapshot: Snapshot, path: str | Path, *, force: bool) -> None:
+    """Write a folder, or with `force` the next version of one. As `Index.save`."""
+    message = f"saved {plural(len(snapshot), 'item')}"
+    storage.save(path, packing.facts(snapshot), packing.pack(snapshot), force=force, message=message)
+
+
+def load(path: str | Path, version: int | None, *, verify: bool, kernel: Kernel | None) -> Snapshot:
+    """Open a folder, its newest version or the one of this number. As `Index.load`."""
+    state = storage.read(path, version, verify=verify)
+    if state.passed_over:
+        warnings.warn(
+            f"the newest version of {path} is damaged, version {state.number} was opened instead "
+            f"({state.passed_over[0]}); see what is lost with: longwave verify {path}",
+            StorageWarning,
+            stacklevel=3,
+        )
+    return packing.restore(path, state.facts, state.arrays, kernel)
