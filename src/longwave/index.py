@@ -35,9 +35,7 @@ __all__ = ["PAPER", "Index"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Index(Snapshot):
-    """A collection of vectors, its graph and the graph's Fourier basis, ready to be searched along the manifold.
-
-    An index never changes: what changes it returns another one, which shares all that is the same.
+    """A collection ready to be searched. It never changes: what changes it returns another, which shares the rest.
 
     >>> import longwave as lw
     >>> vectors, query = lw.datasets.arcs()
@@ -83,8 +81,7 @@ class Index(Snapshot):
 
         `Index.build(vectors, **longwave.PAPER)` is the paper's own setting.
         """
-        given = Given(vectors, groups, ids, lists)
-        parsed = Options.parse(options)
+        given, parsed = Given(vectors, groups, ids, lists), Options.parse(options)
         work: dict[str, Any] = {"workdir": workdir, "memory": memory, "fast": fast, "progress": progress}
         return cls(**fields_of(build_snapshot(given, parsed, start=start, **work)))
 
@@ -122,7 +119,7 @@ class Index(Snapshot):
         - tolerance: relative error that the answer may have; iterates on the graph where the basis is not enough.
           `hits.errors` and `hits.steps` tell. plan: another way to the answer than the index's own, such as "basis".
           solver: how h(𝒲)y is evaluated; `Euclidean()` ranks without the graph.
-        - on_error: "raise", or "skip" to leave out queries with NaN or all-zero rows; `hits.queries` are those answered.
+        - on_error: "raise", or "skip" to leave out queries with NaN or all-zero rows; `hits.queries` are the others.
 
         `hits.confidence` is the chance to be at least as good as Euclidean search.
         """
@@ -164,8 +161,7 @@ class Index(Snapshot):
     ) -> Explanation:
         """Why this item: what each neighbour of the query contributes to its score, and the way through the graph.
 
-        query: one vector (d,), or the rows (m, d) of one query. item: an id of the index. The score is that of `search`
-        with the same filter and neighbours; `Explanation` tells what it consists of.
+        query: one vector (d,), or the rows (m, d) of one query. item: an id of the index.
         """
         filter, neighbors = defaults(self, filter, neighbors)
         check_counts(neighbors=neighbors)
@@ -231,15 +227,11 @@ class Index(Snapshot):
     ) -> Index:
         """An index whose searches take sublinear time: one query at a time is then answered approximately.
 
-        first, second: kinds of search over the vectors and over Ū, any faiss factory string; None for an exact scan.
-        recall: of the first search's 10 neighbours; overlap: of the 100 best of the second, both 0.995 by default and
-        measured on 200 vectors of the collection to choose the effort; `settings.plan` has what was reached, and a
-        warning says if it is less than you asked for. `hits.route` tells which way an answer came: batches of more than
-        16 queries, a `where=` that leaves less than 5 % and other solvers than `Spectral` stay exact in the second
-        search.
+        first: a kind of search over the vectors, any faiss factory string; None for an exact scan. second: "walk", on
+        the graph, or such a search over Ū. recall: of the first search's 10 neighbours; overlap: of the 100 best of the
+        second, both 0.995 by default, measured on 200 vectors; `settings.plan` has what was reached.
         """
-        options: dict[str, Any] = {"recall": recall, "overlap": overlap, "filter": filter}
-        return speed.accelerate(self, first=first, second=second, **options)
+        return speed.accelerate(self, first=first, second=second, recall=recall, overlap=overlap, filter=filter)
 
     def compress(self, *, basis: str | None = None, vectors: str | None = None) -> Index:
         """An index that takes less memory: the dense part of U and Ū, and the vectors, in fewer bytes.
