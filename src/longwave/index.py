@@ -9,9 +9,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from longwave.building import build as offline
 from longwave.building import growth, speed
-from longwave.building.build import Given
-from longwave.building.build import build as build_snapshot
 from longwave.building.options import PAPER, Options, takes_options
 from longwave.checks import check_counts, check_value
 from longwave.errors import InputError
@@ -81,9 +80,9 @@ class Index(Snapshot):
 
         `Index.build(vectors, **longwave.PAPER)` is the paper's own setting.
         """
-        given, parsed = Given(vectors, groups, ids, lists), Options.parse(options)
+        given, parsed = offline.Given(vectors, groups, ids, lists), Options.parse(options)
         work: dict[str, Any] = {"workdir": workdir, "memory": memory, "fast": fast, "progress": progress}
-        return cls(**fields_of(build_snapshot(given, parsed, start=start, **work)))
+        return cls(**fields_of(offline.build(given, parsed, start=start, **work)))
 
     def search(
         self,
