@@ -18,7 +18,7 @@ LAYERS = [
     ["files", "filters", "graph"],
     ["spectrum", "items", "metadata"],
     ["stores"],
-    ["storage", "storage_next", "solvers"],
+    ["storage", "solvers"],
     ["search"],
     ["advice"],
     ["building"],

@@ -18,6 +18,7 @@
 
     LongwaveWarning (UserWarning)
     ├── DataWarning                    the data are usable, but look again
+    ├── StorageWarning                 an index folder can be used, but not all of it is whole
     ├── FilterWarning                  the filter does not suit a truncated basis
     └── ConvergenceWarning             stopped before the accuracy asked for
 
@@ -90,7 +91,7 @@ class MissingExtraError(LongwaveError, ImportError):
 
 def plural(count: int, one: str, many: str | None = None) -> str:
     """1 item, 1,597 items, 2 queries; many: where the word is not regular."""
-    regular = f"{one[:-1]}ies" if one.endswith("y") else f"{one}s"
+    regular = f"{one[:-1]}ies" if re.search("[^aeiou]y$", one) else f"{one}s"
     return f"{count:,} {one if count == 1 else many or regular}"
 
 
@@ -123,6 +124,10 @@ class LongwaveWarning(UserWarning):
 
 class DataWarning(LongwaveWarning):
     """The data are usable, but something about them deserves a look."""
+
+
+class StorageWarning(LongwaveWarning):
+    """An index folder can be used, but not all of it is whole."""
 
 
 class FilterWarning(LongwaveWarning):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from longwave import storage
 from longwave.building import growth, speed
 from longwave.building.build import Given
 from longwave.building.build import build as build_snapshot
 from longwave.building.options import PAPER, Options, takes_options
 from longwave.checks import check_counts, check_value
-from longwave.errors import InputError
+from longwave.errors import InputError, StorageWarning, plural
 from longwave.graph.weights import Kernel
 from longwave.metadata.described import Described, Sheet
 from longwave.plan import Plan
@@ -31,8 +33,6 @@ from longwave.search.snapshot import Snapshot, fields_of
 from longwave.search.where import Where, with_columns
 from longwave.search.where import allowed as where_allowed
 from longwave.solvers import Solver
-from longwave.storage import folder
-from longwave.storage_next import read
 from longwave.types import Array, Filter, Hits, Progress, Sparse
 
 __all__ = ["PAPER", "Index"]
@@ -304,17 +304,34 @@ class Index(Snapshot):
         return replace(self, metadata=Described((sheet,)))
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the index folder; it appears complete or not at all. `force` replaces an index that is there."""
-        folder.write(Path(path), packing.facts(self), packing.pack(self), force=force)
+        """Write an index folder. `force`: where there is one, this index becomes its newest version.
+
+        It is there when this returns, and survives a loss of power; or it is not there at all, and what was there
+        before is. Readers are not disturbed. The version that was replaced can be opened for a minute at least (`load`
+        with its number, `longwave history` lists them); the next save, or `longwave vacuum`, removes it. A second
+        writer waits for the first, ten minutes at most.
+        """
+        message = f"saved {plural(len(self), 'item')}"
+        storage.save(path, packing.facts(self), packing.pack(self), force=force, message=message)
 
     @classmethod
-    def load(cls, path: str | Path, *, verify: bool = False, kernel: Kernel | None = None) -> Index:
-        """Open an index folder, memory-mapped; `verify` reads everything once and compares checksums.
+    def load(
+        cls, path: str | Path, version: int | None = None, *, verify: bool = False, kernel: Kernel | None = None
+    ) -> Index:
+        """Open an index folder, memory-mapped: its newest version, or the one of this number.
 
-        Without it large arrays of plain numbers are taken as they are: damage to them may show as wrong scores. kernel:
-        the function that the index was built with, where it is one of the user's own.
+        verify: read everything once and compare checksums. Without it large arrays of plain numbers are taken as they
+        are: damage to them may show as wrong scores. kernel: the function that the index was built with, where it is
+        one of the user's own. Where the newest version is damaged, the one before it is opened, with a warning.
         """
-        state = read(path, verify=verify)
+        state = storage.read(path, version, verify=verify)
+        if state.passed_over:
+            warnings.warn(
+                f"the newest version of {path} is damaged, version {state.number} was opened instead "
+                f"({state.passed_over[0]}); see what is lost with: longwave verify {path}",
+                StorageWarning,
+                stacklevel=2,
+            )
         return cls(**fields_of(packing.restore(path, state.facts, state.arrays, kernel)))
 
     @property

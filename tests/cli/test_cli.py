@@ -546,7 +546,7 @@ def test_kinds_are_checked_before_the_build(tmp_path, digits_split, options, mes
         (["build", "v.npy", "-o", "v.npy", "--force"], "v.npy is a file that is not a Longwave index"),
         (["build", "i/vectors.npy", "-o", "i", "--force"], "i contains the input i/vectors.npy; choose another name"),
         (["search", "i", "q.npz", "-o", "q.npz"], "q.npz is the input q.npz; choose another name"),
-        (["search", "i", "q.npz", "-o", "i/manifest.json"], "would lie in the index i"),
+        (["search", "i", "q.npz", "-o", "i/data/hits.json"], "would lie in the index i"),
     ],
     ids=lambda a: " ".join(a) if isinstance(a, list) else "",
 )
@@ -557,6 +557,7 @@ def test_nothing_of_the_users_is_overwritten_or_advised_away(tmp_path, arguments
     np.save(tmp_path / "v.npy", vectors)
     np.savez(tmp_path / "q.npz", vectors=vectors)
     lw.Index.build(vectors, k=5).save(tmp_path / "i")
+    np.save(tmp_path / "i" / "vectors.npy", vectors)
 
     def content():
         return {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}

@@ -95,9 +95,10 @@ def test_saved_and_loaded(tmp_path, exact, queries):
     assert again.settings == quick.settings
     assert again.memory() == quick.memory()
     np.testing.assert_array_equal(again.search(queries[0], 20).ids, quick.search(queries[0], 20).ids)
-    broken = np.load(tmp_path / "i" / "second_0.npy")
+    (file,) = (tmp_path / "i" / "data").glob("second_0-*.npy")
+    broken = np.load(file)
     broken[:4] = 0
-    np.save(tmp_path / "i" / "second_0.npy", broken)
+    np.save(file, broken)
     with pytest.raises(CorruptIndexError):
         lw.Index.load(tmp_path / "i")
 

@@ -18,10 +18,10 @@ import numpy as np
 import samples
 import simulated
 
-from longwave import storage_next as st
+from longwave import storage as st
 from longwave.errors import LongwaveError, StorageError
-from longwave.storage_next import manifest as manifests
-from longwave.storage_next import npy
+from longwave.storage import array_file
+from longwave.storage import manifest as manifests
 
 SECONDS = 60  # for one seed: more, and it hangs
 
@@ -169,9 +169,9 @@ def one_seed(seed, scratch):
     change(rng, trial / "i")
     # Version 2 has no checksum of its manifest: what it says may be altered and nobody can know.
     unsealed = kind == "older" and not same_bytes(trial / "i" / "manifest.json", scratch / kind / "manifest.json")
-    usual = npy._SMALL
+    usual = array_file._SMALL
     for verify, small in ((True, usual), (False, usual), (False, 0)):
-        npy._SMALL = small  # 0: every file counts as large
+        array_file._SMALL = small  # 0: every file counts as large
         what = f"seed {seed}: {kind}, {change.__name__}, verify={verify}, small={small}"
         try:
             state = st.read(trial / "i", verify=verify)
@@ -186,7 +186,7 @@ def one_seed(seed, scratch):
         except Exception as error:
             return f"wrong: {type(error).__name__}: {error}, {what}"
         finally:
-            npy._SMALL = usual
+            array_file._SMALL = usual
     return life_goes_on(trial / "i", f"seed {seed}: {kind}, {change.__name__}")
 
 

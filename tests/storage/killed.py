@@ -14,7 +14,7 @@ import time
 
 import samples
 
-from longwave import storage_next as st
+from longwave import storage as st
 
 
 def work(path, number, pipe):

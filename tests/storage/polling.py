@@ -10,7 +10,7 @@ import sys
 
 import samples
 
-from longwave import storage_next as st
+from longwave import storage as st
 
 
 def main(path):

@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 
-from longwave import storage_next as st
+from longwave import storage as st
 from longwave.errors import ConflictError
 
 

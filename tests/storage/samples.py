@@ -1,11 +1,9 @@
 """States that can be told apart, and folders that hold them."""
 
-import json
-
+import earlier
 import numpy as np
 
-from longwave import storage
-from longwave import storage_next as st
+from longwave import storage as st
 
 
 def facts(number):
@@ -54,12 +52,7 @@ def folder(path, *numbers):
 
 def old_folder(path, number, version=3):
     """A folder of format version 2 or 3."""
-    storage.write(path, facts(number), arrays(number))
-    if version == 2:
-        manifest = json.loads((path / "manifest.json").read_text())
-        del manifest["sha256"]
-        (path / "manifest.json").write_text(json.dumps({**manifest, "format_version": 2}))
-    return path
+    return earlier.write(path, facts(number), arrays(number), version)
 
 
 def tree(path):

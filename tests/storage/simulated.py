@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from longwave.storage_next import Files
+from longwave.storage import Files
 
 
 class Recorder(Files):

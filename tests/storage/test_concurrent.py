@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import samples
 
-from longwave import storage_next as st
+from longwave import storage as st
 from longwave.errors import ConflictError, StorageError
-from longwave.storage_next import reading
+from longwave.storage import reading
 
 HERE = Path(__file__).parent
 

@@ -9,7 +9,7 @@ import pytest
 import samples
 import simulated
 
-from longwave import storage_next as st
+from longwave import storage as st
 from longwave.errors import NotAnIndexError
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import samples
 
-from longwave import storage_next as st
+from longwave import storage as st
 from longwave.errors import CorruptIndexError, NotAnIndexError, StorageError
-from longwave.storage_next import manifest as manifests
-from longwave.storage_next import npy
+from longwave.storage import array_file
+from longwave.storage import manifest as manifests
 
 
 def run_seeds(scratch, first, count):
@@ -222,7 +222,7 @@ def test_a_pipe_a_folder_or_a_link_is_no_file_of_an_index(tmp_path, what, instea
 def test_a_header_that_does_not_say_what_the_manifest_says(sealed, monkeypatch, old, new):
     """Compared as text: nothing is evaluated, and nothing mapped that the file does not have."""
     path, _, said = sealed
-    monkeypatch.setattr(npy, "_SMALL", 0)
+    monkeypatch.setattr(array_file, "_SMALL", 0)
     file = path / "data" / said["arrays"]["vectors"]["file"]
     content = file.read_bytes()
     altered = content.replace(old, new, 1)
@@ -234,7 +234,7 @@ def test_a_header_that_does_not_say_what_the_manifest_says(sealed, monkeypatch, 
 
 def test_large_arrays_are_compared_by_verify_and_strings_of_bytes_and_texts_always(sealed, monkeypatch):
     path, _, said = sealed
-    monkeypatch.setattr(npy, "_SMALL", 0)
+    monkeypatch.setattr(array_file, "_SMALL", 0)
     for name, how in (("vectors", None), ("packed", "checksum differs"), ("ids", "holds what is no text")):
         file = path / "data" / said["arrays"][name]["file"]
         content = file.read_bytes()

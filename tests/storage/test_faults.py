@@ -11,7 +11,7 @@ import pytest
 import samples
 import simulated
 
-from longwave import storage_next as st
+from longwave import storage as st
 from longwave.errors import StorageError
 
 
@@ -186,7 +186,7 @@ NO_ROOM = """
 import resource, signal, sys
 sys.path.insert(0, sys.argv[2])
 import samples
-from longwave import storage_next as st
+from longwave import storage as st
 from longwave.errors import StorageError
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
@@ -251,7 +251,7 @@ READ_ONLY = """
 import os, sys
 sys.path.insert(0, sys.argv[2])
 import samples
-from longwave import storage_next as st
+from longwave import storage as st
 from longwave.errors import StorageError
 if os.getuid() == 0:
     os.setgroups([]), os.setgid(65534), os.setuid(65534)
@@ -305,7 +305,7 @@ def test_a_folder_that_is_read_only_is_read_and_not_written(tmp_path, kind):
 
 CLOSED = """
 import os, sys
-from longwave import storage_next as st
+from longwave import storage as st
 from longwave.errors import StorageError
 if os.getuid() == 0:
     os.setgroups([]), os.setgid(65534), os.setuid(65534)

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from longwave import filters
+from longwave import filters, storage
 from longwave.advice.memory import machine_memory, parse_size, show
 from longwave.cli import options as o
 from longwave.cli import pictures, truth
@@ -26,7 +26,6 @@ from longwave.pictures import index_facts
 from longwave.progress import bars
 from longwave.rows.encoded import NUMBERS, check_basis_kind, check_kind
 from longwave.rows.vectors import unit_queries, unit_vectors
-from longwave.storage import folder as storage
 from longwave.stores.faiss import check_search
 from longwave.types import Array
 

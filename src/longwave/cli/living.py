@@ -1,4 +1,4 @@
-"""Commands that change an index in place: add, remove, replace, refresh, compact, history."""
+"""Commands that change an index in place: add, remove, replace, refresh, compact."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import time
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from longwave.advice.memory import show
 from longwave.cli import options as o
 from longwave.cli import pictures
 from longwave.cli.application import app
-from longwave.cli.display import err, out
+from longwave.cli.display import err
 from longwave.collection import Collection
 from longwave.collection import open as open_collection
 from longwave.errors import plural
@@ -130,19 +129,6 @@ def compact(
         gone = opened.compact(keep=keep, grace=grace)
     files = plural(gone.manifests + gone.files, "file")
     _told(opened, f"{files} of old versions removed, {show(gone.bytes)}")
-
-
-@app.command()
-def history(index: o.IndexPath) -> None:
-    """List the versions of an index that can be opened.
-
-    In Python, longwave.open(INDEX, version=N) opens one for reading.
-    """
-    table = Table("version", "when", "what", box=None)
-    for commit in open_collection(index).history():
-        when = "" if commit.time is None else f"{commit.time:%Y-%m-%d %H:%M:%S} UTC"
-        table.add_row(str(commit.number), when, commit.message)
-    out.print(table, highlight=False)
 
 
 def _told(opened: Collection, what: str) -> None:

@@ -24,7 +24,7 @@ from longwave.search.euclidean import Euclidean
 from longwave.solvers import ChebyshevFilter, ConjugateGradient, Hybrid, Precomputed, RandomWalk, Solver, Spectral
 from longwave.spectrum import Chebyshev, Exact, Lanczos, Method, Simultaneous
 from longwave.spectrum.advised import Advised
-from longwave.storage.folder import is_index
+from longwave.storage import is_index
 from longwave.types import Array
 
 FILES = ".npy .npz .fvecs .bvecs .mat .h5 .parquet .safetensors .csv; FILE:NAME picks one array of several"

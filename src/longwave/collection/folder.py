@@ -1,6 +1,6 @@
 """What a collection asks of the index folder."""
 
-from longwave.storage_next import (
+from longwave.storage import (
     DISK,
     Commit,
     Entry,

@@ -23,7 +23,7 @@ from longwave.search.added import Added, Block
 from longwave.search.snapshot import Snapshot
 from longwave.solvers.system import StoredRows
 from longwave.spectrum.basis import Basis, Part
-from longwave.storage.folder import plain
+from longwave.storage.manifest import plain
 from longwave.storage.packing import (
     FLOATS,
     PLACES,

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from longwave.errors import CorruptIndexError, NewerIndexError, NotAnIndexError, StorageError
-from longwave.storage_next.files import Opened
-from longwave.storage_next.folder import (
+from longwave.storage.array_file import read_array
+from longwave.storage.disk import Opened
+from longwave.storage.manifest import MANIFEST_BYTES, Commit, Entry, Manifest, decode, is_ours
+from longwave.storage.opening import (
     DATA,
     LOCK,
     MANIFESTS,
@@ -24,8 +26,6 @@ from longwave.storage_next.folder import (
     real_path,
     was_replaced,
 )
-from longwave.storage_next.manifest import MANIFEST_BYTES, Commit, Entry, Manifest, decode, is_ours
-from longwave.storage_next.npy import read_array
 from longwave.types import Array
 
 # A reader begins again where the folder has changed under it; so often in a row means something else.

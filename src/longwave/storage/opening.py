@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from longwave.errors import CorruptIndexError, NotAnIndexError, StorageError
-from longwave.storage_next.files import Opened
+from longwave.storage.disk import Opened
 
 MANIFESTS, DATA, LOCK = "manifests", "data", "lock"
 #: The single manifest of format versions 2 and 3.

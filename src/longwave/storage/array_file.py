@@ -14,9 +14,9 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from longwave.errors import CorruptIndexError
-from longwave.storage_next.files import Files, Opened, created
-from longwave.storage_next.folder import opened_file
-from longwave.storage_next.manifest import Entry
+from longwave.storage.disk import Files, Opened, created
+from longwave.storage.manifest import Entry
+from longwave.storage.opening import opened_file
 from longwave.types import Array
 
 # Files up to this size are read whole and compared with their checksums by every load: some milliseconds in all.

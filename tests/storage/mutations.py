@@ -1,6 +1,6 @@
 """Index folders and seeded damage to them. Run as a program it damages, loads and searches: a crash is then its own.
 
-    python tests/mutations.py FOLDER FIRST COUNT
+    python tests/storage/mutations.py FOLDER FIRST COUNT
 
 FOLDER holds what `make_folders` has made. It prints each seed before the work, and a line with "wrong" for a failure.
 """
@@ -15,11 +15,13 @@ import warnings
 import zlib
 from pathlib import Path
 
+import earlier
 import numpy as np
 
 import longwave as lw
 from longwave.errors import LongwaveError
-from longwave.storage import folder as storage
+from longwave.storage import array_file
+from longwave.storage import manifest as manifests
 
 SECONDS = 60  # for one seed; then it hangs
 
@@ -49,10 +51,39 @@ def make_folders(folder):
     kinds["both"] = kinds["regional"].extend(vectors[:6] + 0.1, groups=900 + np.arange(6) // 2)
     for name, index in kinds.items():
         index.save(folder / name)
+    kinds["plain"].save(folder / "versions")
+    kinds["names"].save(folder / "versions", force=True)
+    earlier.save(accelerated, folder / "earlier")
+    earlier.save(kinds["regional"], folder / "converted")
+    kinds["both"].save(folder / "converted", force=True)
+
+
+def manifest_of(folder):
+    """The file of the newest manifest."""
+    return max((folder / "manifests").glob("*.json"), default=folder / "manifest.json")
+
+
+def manifests_of(folder):
+    return [*sorted((folder / "manifests").glob("*.json")), *folder.glob("manifest.json")]
+
+
+def file_of(folder, name):
+    """The file of an array of the newest version."""
+    manifest = manifest_of(folder)
+    if manifest.name == "manifest.json":
+        return folder / f"{name}.npy"
+    return folder / "data" / json.loads(manifest.read_text("utf-8"))["arrays"][name]["file"]
+
+
+def files_of(folder, ending=""):
+    """All files but the lock, in which nothing is written."""
+    return sorted(p for p in folder.rglob(f"*{ending}") if p.is_file() and p.name != "lock")
 
 
 def queries_of(folder):
-    return np.random.default_rng(6).normal(size=(3, 16)) + lw.Index.load(folder / "plain").vectors[[3, 40, 90]]
+    return np.random.default_rng(6).normal(size=(3, 16)) + lw.Index.load(folder / "plain").vectors.rows(
+        np.array([3, 40, 90])
+    )
 
 
 def answers(index, queries):
@@ -62,7 +93,7 @@ def answers(index, queries):
     ways = [{"solver": lw.Euclidean()}, {"solver": lw.ConjugateGradient(iterations=5, tolerance=0)}]
     if basis:
         ways += [{}, {"blend": 0.5}, {"blend": "anchor", "neighbors": 3}, {"solver": lw.Hybrid(0, iterations=3)}]
-    if index.rows is not None:
+    if index.stored is not None:
         ways.append({"solver": lw.Precomputed()})
     found = [known]
     for way in ways:
@@ -77,24 +108,35 @@ def answers(index, queries):
 
 def reseal(folder):
     """Make all sizes and checksums right again, as one would who means harm."""
-    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
-    manifest.pop("sha256", None)
-    arrays = manifest.get("arrays")
-    for name, entry in arrays.items() if isinstance(arrays, dict) else ():
-        file = folder / f"{name}.npy"
-        if isinstance(entry, dict) and file in list(folder.iterdir()):
-            content = file.read_bytes()
-            entry |= {"bytes": len(content), "crc32": zlib.crc32(content)}
-    seal = storage._seal(manifest)
-    (folder / "manifest.json").write_text(json.dumps({**manifest, "sha256": seal}), "utf-8")
+    known = {p.name: p for p in files_of(folder, ".npy")}
+    for file in manifests_of(folder):
+        try:
+            said = json.loads(file.read_text("utf-8"))
+        except ValueError:
+            continue
+        said.pop("sha256", None)
+        arrays = said.get("arrays")
+        for name, entry in arrays.items() if isinstance(arrays, dict) else ():
+            if isinstance(entry, dict) and (own := known.get(str(entry.get("file", f"{name}.npy")))):
+                content = own.read_bytes()
+                entry |= {"bytes": len(content), "crc32": zlib.crc32(content)}
+        file.write_text(json.dumps({**said, "sha256": manifests._seal(said)}), "utf-8")
+
+
+def edit_manifest(folder, change):
+    """Let a function change what the newest manifest says, then make its checksum right."""
+    file = manifest_of(folder)
+    said = json.loads(file.read_text("utf-8"))
+    said.pop("sha256", None)
+    change(said)
+    file.write_text(json.dumps({**said, "sha256": manifests._seal(said)}), "utf-8")
 
 
 def replace_array(folder, name, array):
     """Write another array in its place, and say so in the manifest."""
-    np.save(folder / f"{name}.npy", array)
-    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
-    manifest["arrays"][name] |= {"shape": list(array.shape), "dtype": array.dtype.str}
-    (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    np.save(file_of(folder, name), array)
+    described = {"shape": list(array.shape), "dtype": array.dtype.str}
+    edit_manifest(folder, lambda said: said["arrays"][name].update(described))
     reseal(folder)
 
 
@@ -147,44 +189,53 @@ def edit_header(rng, content):
 
 
 def change_bytes(rng, folder, others):
-    file = pick(rng, sorted(folder.iterdir()))
+    file = pick(rng, files_of(folder))
     change = pick(rng, [flip, flip, cut, lengthen, fill, fill])
     file.write_bytes(change(rng, bytearray(file.read_bytes())))
 
 
 def change_header(rng, folder, others):
-    file = pick(rng, sorted(folder.glob("*.npy")))
+    file = pick(rng, files_of(folder, ".npy"))
     file.write_bytes(edit_header(rng, bytearray(file.read_bytes())))
 
 
 def exchange_files(rng, folder, others):
-    one, two = (pick(rng, sorted(folder.iterdir())) for _ in range(2))
+    one, two = (pick(rng, files_of(folder)) for _ in range(2))
     content = one.read_bytes()
     one.write_bytes(two.read_bytes())
     two.write_bytes(content)
 
 
 def take_from_another(rng, folder, others):
-    file = pick(rng, sorted(folder.iterdir()))
-    if (source := pick(rng, others) / file.name).is_file():
-        file.write_bytes(source.read_bytes())
+    """The manifest of another index, or its array of the same name."""
+    other, name = pick(rng, others), pick(rng, ["", *array_names(folder)])
+    if not name:
+        manifest_of(folder).write_bytes(manifest_of(other).read_bytes())
+    elif name in array_names(other):
+        file_of(folder, name).write_bytes(file_of(other, name).read_bytes())
 
 
 def no_file(rng, folder, others):
-    file = pick(rng, sorted(folder.iterdir()))
-    file.unlink()
-    how = int(rng.integers(4))
+    """Nothing, a folder, a pipe or a link, in the place of a file or of a folder."""
+    places = [p for p in sorted(folder.rglob("*")) if p.name != "lock"]
+    place, how, moved = pick(rng, places), int(rng.integers(4)), folder.parent / "moved"
+    place.rename(moved)
     if how == 1:
-        file.mkdir()
+        place.mkdir()
     elif how == 2:
-        os.mkfifo(file)
+        os.mkfifo(place)
     elif how == 3:
-        file.symlink_to(others[0] / file.name)
+        place.symlink_to(moved)
+
+
+def array_names(folder):
+    return sorted(json.loads(manifest_of(folder).read_text("utf-8"))["arrays"])
 
 
 def change_manifest(rng, folder, others):
-    """Put something else at some place of the manifest."""
-    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    """Put something else at some place of a manifest."""
+    file = pick(rng, manifests_of(folder))
+    manifest = json.loads(file.read_text("utf-8"))
     place, steps = manifest, int(rng.integers(1, 5))
     values = [None, True, -1, 0, 3, 2**40, 10**30, 1.5, float("nan"), float("inf"), "", "../ids", [], {}, [[1]], [0, 3]]
     while True:
@@ -199,14 +250,13 @@ def change_manifest(rng, folder, others):
             place[pick(rng, ["x", "../x", "/etc/passwd", "\ud800", "a\0b", "a" * 300])] = value
     else:
         place[key] = pick(rng, values)
-    (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    file.write_text(json.dumps(manifest), "utf-8")
 
 
 def change_array(rng, folder, others):
     """Another array in the place of one, which the manifest describes rightly."""
-    names = [n for n in sorted(p.stem for p in folder.glob("*.npy")) if not is_packed(n)]
-    name = pick(rng, names)
-    array = np.load(folder / f"{name}.npy")
+    name = pick(rng, [name for name in array_names(folder) if not is_packed(name)])
+    array = np.load(file_of(folder, name))
     how = int(rng.integers(7))
     if how == 0:
         array = array[: int(rng.integers(len(array) + 1))]
@@ -253,8 +303,8 @@ def one_seed(seed, folder, expected, queries):
         change(rng, damaged, [folder / other for other in kinds if other != kind])
         if crafted:
             reseal(damaged)
-        for verify, small in ((True, storage._SMALL), (False, storage._SMALL), (False, 0)):
-            usual, storage._SMALL = storage._SMALL, small  # 0: every file counts as large
+        for verify, small in ((True, array_file._SMALL), (False, array_file._SMALL), (False, 0)):
+            usual, array_file._SMALL = array_file._SMALL, small  # 0: every file counts as large
             what = f"seed {seed}: {kind}, {change.__name__}, crafted={crafted}, verify={verify}, small={small}"
             try:
                 found = answers(lw.Index.load(damaged, verify=verify), queries)
@@ -267,7 +317,7 @@ def one_seed(seed, folder, expected, queries):
             except Exception as error:
                 return f"wrong: {type(error).__name__}: {error}, {what}"
             finally:
-                storage._SMALL = usual
+                array_file._SMALL = usual
     return None
 
 

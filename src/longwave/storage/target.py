@@ -8,9 +8,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from longwave.errors import IndexExistsError, LongwaveError, StorageError, is_full, reason
-from longwave.storage_next.files import Files, Opened, free_bytes
-from longwave.storage_next.folder import opened_root, real_path, set_aside
-from longwave.storage_next.reading import is_index, standing
+from longwave.storage.disk import Files, Opened, free_bytes
+from longwave.storage.opening import opened_root, real_path, set_aside
+from longwave.storage.reading import is_index, standing
 
 
 def check_target(path: str | Path, *, force: bool) -> None:

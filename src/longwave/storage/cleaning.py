@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from longwave.errors import CorruptIndexError, InputError, NotAnIndexError
-from longwave.storage_next.files import Files, Opened
-from longwave.storage_next.folder import OLD_MANIFEST, manifest_name, names, numbers
-from longwave.storage_next.manifest import DATA_NAME, Manifest
-from longwave.storage_next.reading import load_manifest
+from longwave.storage.disk import Files, Opened
+from longwave.storage.manifest import DATA_NAME, Manifest
+from longwave.storage.opening import OLD_MANIFEST, manifest_name, names, numbers
+from longwave.storage.reading import load_manifest
 
 #: A manifest that has no number yet.
 PARTIAL_NAME = re.compile(r"[0-9a-f]{32}\.partial")

@@ -30,9 +30,11 @@ from longwave.errors import (
     StorageError,
     reason,
 )
-from longwave.storage_next.cleaning import Vacuumed, clean
-from longwave.storage_next.files import DISK, Files, Opened, created, free_bytes
-from longwave.storage_next.folder import (
+from longwave.storage.array_file import new_name, read_array, write_array
+from longwave.storage.cleaning import Vacuumed, clean
+from longwave.storage.disk import DISK, Files, Opened, created, free_bytes
+from longwave.storage.manifest import Commit, Entry, Manifest, decode, encode, storable
+from longwave.storage.opening import (
     DATA,
     LAST_NUMBER,
     LOCK,
@@ -43,10 +45,8 @@ from longwave.storage_next.folder import (
     opened_root,
     real_path,
 )
-from longwave.storage_next.manifest import Commit, Entry, Manifest, decode, encode, storable
-from longwave.storage_next.npy import new_name, read_array, write_array
-from longwave.storage_next.reading import Found, State, find, load_state, standing
-from longwave.storage_next.target import bring_back, check_target, make_folder, no_space, said_clearly
+from longwave.storage.reading import Found, State, find, load_state, standing
+from longwave.storage.target import bring_back, check_target, make_folder, no_space, said_clearly
 from longwave.types import Array
 
 # What systems say whose file system has no second names for a file.
