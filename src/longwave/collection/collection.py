@@ -18,7 +18,7 @@ from longwave.collection.folder import DISK, Commit, Files, Kept, Vacuumed, Writ
 from longwave.collection.living import Living
 from longwave.collection.staleness import Staleness, staleness
 from longwave.collection.tiers import run_to_merge
-from longwave.errors import DataWarning, InputError, StorageError, plural
+from longwave.errors import DataWarning, InputError, StorageError, StorageWarning, plural
 from longwave.graph.weights import Kernel
 from longwave.index import Index
 from longwave.items.items import labels_of
@@ -57,7 +57,15 @@ class Collection:
         self._heavy = threading.Lock()  # of refresh and compact, one at a time: item numbers hold as long
         self._stack, self._closed, self._warned = ExitStack(), False, False
         self._writer: Writer | None = None
-        self._living = living.load(path, read(path, version, verify=verify), kernel)
+        state = read(path, version, verify=verify)
+        if state.passed_over:
+            warnings.warn(
+                f"the newest version of {path} is damaged, version {state.number} was opened instead "
+                f"({state.passed_over[0]}); see what is lost with: longwave verify {path}",
+                StorageWarning,
+                stacklevel=3,
+            )
+        self._living = living.load(path, state, kernel)
 
     # What is there.
 
