@@ -18,11 +18,12 @@ from longwave.types import Array, Filter, Solution, Sparse
 
 @dataclass(frozen=True)
 class ConjugateGradient:
-    """Solve 𝓛_α x = y, 𝓛_α = (I − α𝒲)/(1 − α), on the graph itself; needs no basis. `LowPass` only.
+    """The exact answer, on the graph itself: solve 𝓛_α x = y, 𝓛_α = (I − α𝒲)/(1 − α). `LowPass` only.
+
+    Choose it as the truth to compare with, or for a graph too large for a basis.
 
     tolerance: stop when ‖y − 𝓛_α x‖ ≤ tolerance · ‖x‖, which bounds the relative error, since λ_min(𝓛_α) = 1.
-    Choose it as the exact answer, or for a graph too large for a basis. Time O(nnz) per step and query; the steps grow
-    like √((1 + α)/(1 − α)).
+    max_steps: at most so many. Time O(nnz) per step and query; the steps grow like √((1 + α)/(1 − α)).
     """
 
     tolerance: float = 1e-6
@@ -41,11 +42,12 @@ class ConjugateGradient:
 class Hybrid:
     """The spectral answer, corrected by conjugate gradients until it is as exact as asked. `LowPass` only.
 
+    Choose it for an exact ranking from a basis of low rank. tolerance, max_steps: as in `ConjugateGradient`.
+
     The spectral operator with the complement, M = U (h(Λ) − h(0)) Uᵀ + h(0) I, is the preconditioner: for exact
     eigenpairs it removes the kept part of the spectrum, and the condition number falls from
     (1 − αλ_min)/(1 − α) to (1 − αλ_min)/(1 − αλ_{r+1}). The residual is that of the true system, so approximate
-    eigenpairs cost steps, never accuracy. Choose it for an exact ranking from a basis of low rank.
-    Time O(nnz + n r) per step and query.
+    eigenpairs cost steps, never accuracy. Time O(nnz + n r) per step and query.
     """
 
     tolerance: float = 1e-3
