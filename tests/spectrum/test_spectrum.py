@@ -448,3 +448,13 @@ def test_a_loose_tolerance_still_takes_one_round(knn_matrix):
     u = spectrum.eigenvectors.parts[0].values
     assert np.abs(u.T @ u - np.eye(30)).max() < 1e-4
     assert np.isfinite(spectrum.residuals).all()
+
+
+def test_a_product_with_one_query_equals_that_with_many():
+    """One float64 column takes a loop of its own, with rows of every length, empty ones too."""
+    lengths = np.random.default_rng(0).integers(0, 6, 300)
+    matrix = sp.csr_array(np.tril(np.ones((300, 300))) * (np.arange(300) < lengths[:, None]), dtype=np.float32)
+    x = np.random.default_rng(1).normal(size=(300, 2))
+    both = blocks.multiply(matrix, x, scale=-2.5, own=0.5)
+    np.testing.assert_allclose(both, -2.5 * (matrix @ x) + 0.5 * x, atol=1e-12)
+    np.testing.assert_allclose(blocks.multiply(matrix, x[:, 1:], scale=-2.5, own=0.5), both[:, 1:], atol=1e-12)

@@ -201,6 +201,31 @@ def multiply(data: Array, indices: Array, indptr: Array, block: Array, out: Arra
                 row[c] += weight * source[c]
 
 
+@_threaded(lambda data, *_: data.size, fastmath={"contract", "nsz"})
+def multiply_vector(
+    data: Array, indices: Array, indptr: Array, vector: Array, out: Array, scale: float, own: float
+) -> None:
+    """Sparse times one vector: out = scale · A vector + own · vector, where `multiply` takes five times as long.
+
+    A: CSR (n, m); vector: (m,); out: (n,). `own` other than 0 is for a square A.
+    """
+    one = np.uint64(1)
+    for i in numba.prange(out.shape[0]):
+        # Two sums at a time, as each must wait for its last addition. Unsigned places, as numba lets negative ones
+        # count from the end and looks at every one for that.
+        even, odd = vector.dtype.type(0), vector.dtype.type(0)
+        e, last = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        while e + one < last:
+            even += data[e] * vector[np.uint64(indices[e])]
+            odd += data[e + one] * vector[np.uint64(indices[e + one])]
+            e += np.uint64(2)
+        if e < last:
+            even += data[e] * vector[np.uint64(indices[e])]
+        out[i] = scale * (even + odd)
+        if own != 0:
+            out[i] += own * vector[i]
+
+
 @_threaded(lambda data, indices, indptr, block, *_: data.size * block.shape[1], fastmath={"contract", "nsz"})
 def chebyshev_step(
     data: Array,

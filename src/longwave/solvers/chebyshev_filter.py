@@ -16,12 +16,14 @@ from longwave.types import Array, Filter, Solution, Sparse
 
 @dataclass(frozen=True)
 class ChebyshevFilter:
-    """x ≈ Σ_j c_j T_j(𝒲) y, c the Chebyshev coefficients of h on [−1, 1].
+    """Any smooth filter on the graph itself, without a basis: x ≈ Σ_j c_j T_j(𝒲) y.
 
-    tolerance: the largest |h − polynomial| allowed on [−1, 1], which bounds ‖x − h(𝒲) y‖ / ‖y‖; the degree is the
-    smallest that keeps it, up to `max_degree`. Choose it for filters that the linear system does not cover, where
-    no basis exists. relative: the tolerance bounds ‖x − h(𝒲) y‖ / ‖x‖ instead, for every query. Time O(degree · nnz)
-    per query: `LowPass(0.99)` to 1e-6 takes about 100 products.
+    c are the Chebyshev coefficients of h on [−1, 1]. Choose it where no basis exists, for filters other than `LowPass`.
+
+    tolerance: the largest |h − polynomial| allowed on [−1, 1], which bounds ‖x − h(𝒲) y‖ / ‖y‖. The degree is the
+    smallest that keeps it. max_degree: an error is raised where a larger one would be needed. relative: the tolerance
+    bounds ‖x − h(𝒲) y‖ / ‖x‖ instead, for every query. Time O(degree · nnz) per query: `LowPass(0.99)` to 1e-6 takes
+    about 100 products.
     """
 
     tolerance: float = 1e-6

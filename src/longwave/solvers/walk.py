@@ -14,10 +14,11 @@ from longwave.types import Array, Filter, Solution, Sparse
 
 @dataclass(frozen=True)
 class RandomWalk:
-    """x⁽ᵗ⁾ = α𝒲 x⁽ᵗ⁻¹⁾ + (1 − α) y from x⁽⁰⁾ = 0, `steps` times: the Jacobi solver of eq. (1). `LowPass` only.
+    """A walk that starts again at y with probability 1 − α, a number of steps of it. `LowPass` only.
 
-    After `steps` it has applied the filter `Walk(alpha, steps)`; the rest falls like α^steps. Choose it to compare, or
-    to keep the answer local. Time O(steps · nnz) per query.
+    x⁽ᵗ⁾ = α𝒲 x⁽ᵗ⁻¹⁾ + (1 − α) y from x⁽⁰⁾ = 0, eq. (8): the Jacobi solver of eq. (1). steps: how many are taken, no
+    fewer and no more. They apply the filter `Walk(alpha, steps)`; what is missing falls like α^steps. Choose it to
+    compare, or to keep the answer local. Time O(steps · nnz) per query.
     """
 
     steps: int = 100

@@ -13,7 +13,7 @@ from longwave.spectrum.components import submatrix
 from longwave.spectrum.density import Density, density_of_states
 from longwave.spectrum.exact import Exact
 from longwave.spectrum.method import DEFAULT_RUN, Method, Run
-from longwave.spectrum.operations import Local
+from longwave.spectrum.operations import Local, MakeOperations
 from longwave.spectrum.spectrum import Spectrum
 from longwave.types import Filter, Sparse
 
@@ -22,17 +22,17 @@ from longwave.types import Filter, Sparse
 _TOO_MUCH = 0.15
 # Vertices up to which `Advised` computes all pairs.
 _COMPLETE = 1500
-# What it chooses from beyond.
-_STEPS = (50, 100, 150, 200, 300, 400, 500, 700, 1000, 1500, 2000, 3000, 5000)
+# The ranks that it chooses from beyond that.
+_RANKS = (50, 100, 150, 200, 300, 400, 500, 700, 1000, 1500, 2000, 3000, 5000)
 _FILTER = LowPass(0.99)
 
 
 @dataclass(frozen=True)
 class Advised:
-    """`Chebyshev` of the rank that the graph calls for: the smallest that leaves out at most `error` of h(𝒲)y.
+    """Which rank? The smallest that leaves out at most `error` of h(𝒲)y, by `Chebyshev`. The default of `Index.build`.
 
-    rank: never more than that. The error is estimated from the density of states, for h_0.99 and a random y. Up to
-    1,500 vertices all pairs are computed, which takes a second, and nothing is left out. The default of `Index.build`.
+    rank: the largest that may be chosen. The error is estimated from the density of states, for h_0.99 and a random y.
+    Up to 1,500 vertices all pairs are computed: this takes a second, and nothing is left out.
     """
 
     rank: int = 1000
@@ -43,23 +43,26 @@ class Advised:
         return Chebyshev(self.rank).memory(n)
 
     def spare(self, n: int) -> int:
-        """Entries that components of middle size may take on top: in memory about what the rest of the basis takes."""
+        """Entries of U that may be stored beyond the rank, for components of middle size (`decompose_blocks`).
+
+        In memory this is about as much as the rest of the basis.
+        """
         return n * self.rank // 4
 
-    def for_graph(self, graph: Graph, *, seed: int = 0) -> Method:
+    def for_graph(self, graph: Graph, *, seed: int = 0, operations: MakeOperations = Local) -> Method:
         """The method for this graph. Time that of about 500 products with 𝒲."""
         if graph.n_vertices <= min(_COMPLETE, 2 * self.rank):
             return Exact()
-        density, size = _shared_density(graph, seed)
-        ranks = [rank for rank in _STEPS if rank < min(self.rank, size)]
+        density, size = _shared_density(graph, seed, operations)
+        ranks = [rank for rank in _RANKS if rank < min(self.rank, size)]
         enough = (rank for rank in ranks if error_left(density, rank, _FILTER) <= self.error)
         return Chebyshev(next(enough, self.rank))
 
-    def serves(self, graph: Graph, *, seed: int = 0) -> bool:
+    def serves(self, graph: Graph, *, seed: int = 0, operations: MakeOperations = Local) -> bool:
         """Whether the largest rank leaves out little enough; else a graph of gentler weights has fewer long waves."""
         if graph.n_vertices <= self.rank:
             return True
-        density, size = _shared_density(graph, seed)
+        density, size = _shared_density(graph, seed, operations)
         return size <= self.rank or error_left(density, self.rank, _FILTER) <= _TOO_MUCH
 
     def __call__(self, matrix: Sparse, run: Run = DEFAULT_RUN) -> Spectrum:
@@ -67,12 +70,12 @@ class Advised:
         return Chebyshev(self.rank)(matrix, run)
 
 
-def _shared_density(graph: Graph, seed: int) -> tuple[Density, int]:
+def _shared_density(graph: Graph, seed: int, operations: MakeOperations) -> tuple[Density, int]:
     """The density of states of all vertices that have an edge, and how many these are."""
     vertices = np.flatnonzero(graph.component_sizes[graph.labels] > 1)
     if not len(vertices):
         return Density(np.zeros((1, 1)), np.ones((1, 1))), 0
-    return density_of_states(Local(submatrix(graph.normalized, vertices)[0]), seed=seed, probes=8), len(vertices)
+    return density_of_states(operations(submatrix(graph.normalized, vertices)[0]), seed=seed, probes=8), len(vertices)
 
 
 def error_left(density: Density, rank: int, filter: Filter) -> float:

@@ -39,12 +39,20 @@ def panels(n_columns: int) -> list[slice]:
     return [slice(start, min(start + width, n_columns)) for start in range(0, n_columns, width)]
 
 
-def multiply(matrix: Sparse, block: Array) -> Array:
-    """A B on all cores. matrix: CSR (m, n), block: (n, c) -> (m, c), in the block's precision."""
+def multiply(matrix: Sparse, block: Array, *, scale: float = 1.0, own: float = 0.0) -> Array:
+    """scale · A B + own · B on all cores. matrix: CSR (m, n), block: (n, c) -> (m, c), in the block's precision."""
     from longwave.rows import compiled
 
+    entries = matrix.data, matrix.indices, matrix.indptr
     out = np.empty((matrix.shape[0], block.shape[1]), dtype=block.dtype)
-    compiled.multiply(matrix.data, matrix.indices, matrix.indptr, np.ascontiguousarray(block), out)
+    if block.shape[1] == 1 and block.dtype == np.float64:  # one query; a basis is float32
+        compiled.multiply_vector(*entries, np.ascontiguousarray(block)[:, 0], out[:, 0], scale, own)
+        return out
+    compiled.multiply(*entries, np.ascontiguousarray(block), out)
+    if scale != 1:
+        out *= out.dtype.type(scale)
+    if own:
+        out += out.dtype.type(own) * block
     return out
 
 

@@ -89,14 +89,16 @@ def decompose_blocks(
     earlier: Basis | None = None,
     spare: int = 0,
 ) -> Spectrum:
-    """Every component by itself (§7). `min_rank` is ρ.
+    """Every component by itself (§7): the rank r is shared among the large ones. `min_rank` is ρ.
 
-    Components of up to ρ vertices are solved exactly and keep all their pairs; those whose share of r is not above ρ
-    keep ρ pairs. These are sparse, together no more than ρ columns, and do not count against r: there may be thousands,
-    and the giant would be left with nothing. Isolated vertices have the exact
-    eigenpair (0, e_i), which is implied, not stored. spare: entries of U that may be stored on top of r, to keep all
-    pairs of components of up to 1,500 vertices, the smallest first: a turntable's hundreds of components of 700 would
-    else have 5 pairs each. Time that of the method on each larger component.
+    A component of up to ρ vertices is solved exactly and keeps all its pairs. One whose share of r is not above ρ keeps
+    ρ pairs. Both are stored as sparse columns, with at most ρ entries for each vertex. They do not count against r, as
+    there may be thousands and the giant would be left with nothing. An isolated vertex has the exact pair (0, e_i),
+    which is not stored.
+
+    spare: entries of U that may be stored beyond r. They keep all pairs of components of up to 1,500 vertices, the
+    smallest first. A turntable has hundreds of components of about 700 vertices, which would else keep 5 pairs each.
+    Time: that of the method on each larger component.
     """
     sizes = graph.component_sizes
     rank = graph.n_vertices if method.rank is None else method.rank
@@ -135,12 +137,11 @@ def _kept_whole(sizes: NDArray[np.int64], spare: int) -> set[int]:
 
 
 def submatrix(matrix: Sparse, vertices: NDArray[np.int64]) -> tuple[Sparse, NDArray[np.int64]]:
-    """The rows and columns of some vertices, in an order that keeps neighbours near in memory, and that order.
+    """The matrix of some vertices alone, in an order that keeps neighbours near in memory, and that order.
 
-    vertices: ascending, whole components, so that all their columns are among them; the work does not grow with the
-    matrix around them.
-    Reverse Cuthill–McKee takes a fraction of a second; sparse products then read from the cache, which makes them 3 to
-    4 times faster (measured on Fashion-MNIST, n = 57,646).
+    vertices: ascending, and whole components: no edge leads out. The work does not grow with the matrix around them.
+    The order is reverse Cuthill–McKee. It takes a fraction of a second, and sparse products then read from the cache,
+    which makes them 3 to 4 times faster (measured on Fashion-MNIST, n = 57,646).
     """
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 

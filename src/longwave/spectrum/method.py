@@ -50,7 +50,7 @@ DEFAULT_RUN = Run()
 
 
 class Method(Protocol):
-    """A way to compute a (partial) basis: call it with a symmetric matrix, get a `Spectrum`.
+    """A way to compute a basis, or part of one: call it with a symmetric matrix, get a `Spectrum`.
 
     The arrays of that spectrum belong to the caller, who may overwrite them.
     """
