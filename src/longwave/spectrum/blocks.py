@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from longwave.errors import ConvergenceError
 from longwave.rows.vectors import row_blocks
+from longwave.threads import one_lapack_thread
 from longwave.types import Array, Sparse
 
 Block = NDArray[np.float32]
@@ -133,7 +134,8 @@ def _cholesky_pass(block: Block, *, shift: float) -> None:
     for attempt in range(5):
         products[np.diag_indices_from(products)] += shift * mean
         try:
-            factor = cholesky(products, lower=False)
+            with one_lapack_thread(len(products)):
+                factor = cholesky(products, lower=False)
             break
         except np.linalg.LinAlgError as error:
             if attempt == 4:
@@ -163,7 +165,10 @@ def rayleigh_ritz(
         for rows in row_blocks(len(block), 1, numbers=ROWS):  # the lower triangle is all that is read
             projected[columns.start :, columns] += block[rows, columns.start :].T @ product[rows]
         del product  # before the next one is made
-    values, vectors = eigh(projected, products, driver="gvd", overwrite_a=True, overwrite_b=True, check_finite=False)
+    with one_lapack_thread(n_columns):
+        values, vectors = eigh(
+            projected, products, driver="gvd", overwrite_a=True, overwrite_b=True, check_finite=False
+        )
     del projected
     transform(block, vectors[:, ::-1])
     return values[::-1], residuals(matrix, block, values[::-1])

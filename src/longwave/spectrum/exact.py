@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from longwave.errors import InputError
 from longwave.spectrum.method import DEFAULT_RUN, Run, check_rank, from_array
 from longwave.spectrum.spectrum import Spectrum
+from longwave.threads import one_lapack_thread
 from longwave.types import Array, Sparse
 
 # 20,000 vertices take 3 arrays of 3.2 GB in float64 and about an hour on two cores.
@@ -61,11 +62,12 @@ def largest_pairs(dense: NDArray[np.float64], count: int) -> tuple[Array, Array]
     from scipy.linalg import eigh
 
     n = len(dense)
-    if count < n:
-        try:
-            values, vectors = eigh(dense, subset_by_index=(n - count, n - 1), check_finite=False)
-            return values[::-1], vectors[:, ::-1]
-        except np.linalg.LinAlgError:
-            pass
-    values, vectors = eigh(dense, driver="evd", overwrite_a=True, check_finite=False)
+    with one_lapack_thread(n):
+        if count < n:
+            try:
+                values, vectors = eigh(dense, subset_by_index=(n - count, n - 1), check_finite=False)
+                return values[::-1], vectors[:, ::-1]
+            except np.linalg.LinAlgError:
+                pass
+        values, vectors = eigh(dense, driver="evd", overwrite_a=True, check_finite=False)
     return values[::-1][:count], vectors[:, ::-1][:, :count]
