@@ -58,7 +58,7 @@ import longwave as lw
 from pathlib import Path
 
 folder, kind = Path(sys.argv[1]), sys.argv[2]
-data, truth = np.load(folder / "data.npz"), np.load(folder / f"{kind}.npz")
+data, truth = (dict(np.load(folder / f"{name}.npz")) for name in ("data", kind))  # workers share no open file
 vectors, queries = data["vectors"], data["queries"]
 
 def check(index, equal=1.0):

@@ -219,7 +219,7 @@ class Index(Snapshot):
         self,
         *,
         first: str | None = "IVF,SQfp16",
-        second: str | None = "IVF,SQfp16",
+        second: str | None = "own",
         recall: float | None = None,
         overlap: float | None = None,
         filter: Filter | None = None,
@@ -227,8 +227,8 @@ class Index(Snapshot):
         """An index whose searches take sublinear time: one query at a time is then answered approximately.
 
         first: a kind of search over the vectors, any faiss factory string; None for an exact scan. second: "walk", on
-        the graph, or such a search over Ū. recall: of the first search's 10 neighbours; overlap: of the 100 best of the
-        second, both 0.995 by default, measured on 200 vectors; `settings.plan` has what was reached.
+        the graph, or such a search over Ū; "own" keeps what it does now. recall: of 10 neighbours of the first search,
+        overlap: of the 100 best of the second, both 0.995 by default; `settings.plan` has what was reached.
         """
         return speed.accelerate(self, first=first, second=second, recall=recall, overlap=overlap, filter=filter)
 

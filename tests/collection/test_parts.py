@@ -65,7 +65,7 @@ def test_removed_vertices_get_no_weight_through_added_items(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "method", [lw.Chebyshev(40), lw.Lanczos(12), lw.Simultaneous(9, iterations=4), lw.Exact(), lw.Exact(7)], ids=repr
+    "method", [lw.Chebyshev(40), lw.Lanczos(12), lw.Simultaneous(9, rounds=4), lw.Exact(), lw.Exact(7)], ids=repr
 )
 def test_methods_are_read_from_settings(method):
     assert method_of(repr(method)) == method

@@ -16,8 +16,8 @@ import pytest
 import scipy.io
 import scipy.sparse
 
-from longwave.datasets import formats
 from longwave.errors import FileError, MissingExtraError
+from longwave.files import formats
 from longwave.files.vectors import read_labels, read_vectors, split_name
 
 X = np.random.default_rng(7).standard_normal((9, 4)).astype(np.float32)

@@ -7,8 +7,8 @@ import os
 import subprocess
 import sys
 
-import damage
 import numpy as np
+import parquet_damage as damage
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest

@@ -45,7 +45,7 @@ def test_one_call_makes_the_index(index, place, lite0):
     assert len(index) == 4 * len(NAMES)
     assert {kind(name) for name in index.ids} == set(NAMES)
     described = describe_folder(place, lite0, size=128)
-    np.testing.assert_allclose(index.vectors, described.vectors, atol=1e-5)
+    np.testing.assert_allclose(index.vectors.rows(slice(None)), described.vectors, atol=1e-5)
     assert described.treatment.encoder == str(lite0)
     again = build_index(described, k=5, spectrum=lw.Exact(), progress=False)
     assert again.about == index.about
@@ -179,7 +179,8 @@ def test_a_build_goes_on_where_it_was_stopped(place, lite0, tmp_path):
     options = {"encoder": lite0, "size": 128, "k": 5, "progress": False, "workdir": tmp_path / "work"}
     first = build_index(place, **options)
     assert {path.name for path in (tmp_path / "work").iterdir()} == {"pictures", "graph"}
-    np.testing.assert_array_equal(build_index(place, **options).vectors, first.vectors)
+    again = build_index(place, **options)
+    np.testing.assert_array_equal(again.vectors.rows(slice(None)), first.vectors.rows(slice(None)))
 
 
 def test_an_encoder_that_was_moved(place, lite0, tmp_path):

@@ -3,7 +3,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from longwave.registry import register
-from longwave.spectrum.method import DEFAULT_RUN, as_spectrum
+from longwave.spectrum.method import DEFAULT_RUN, from_array
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Subspace:
             block = np.linalg.qr(matrix @ block + block)[0]
         values, turn = np.linalg.eigh(block.T @ (matrix @ block))  # smallest first
         vectors = np.ascontiguousarray(block @ turn[:, ::-1], dtype=np.float32)
-        return as_spectrum(matrix, values[::-1], vectors, next_eigenvalue=float(values[0]))
+        return from_array(matrix, values[::-1], vectors, next_eigenvalue=float(values[0]))
 
 
 register("spectrum", "subspace", Subspace)

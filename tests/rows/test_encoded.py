@@ -49,19 +49,11 @@ def test_scans_agree_with_the_decoded_rows(n, d, seed):
         assert np.allclose(products(query, stored), query @ stored[:].T, atol=1e-4)
 
 
-def test_product_quantisation_decodes_and_grows(rows):
+def test_product_quantisation_decodes(rows):
     stored = compress(rows, "PQ16x4")
     assert stored.nbytes == 8 * len(rows)
     assert 0.05 < relative_error(rows, stored) < 0.5
     assert np.allclose(products(rows[:3], stored), rows[:3] @ stored[:].T, atol=1e-5)
-    longer = stored.with_rows(rows[:2])
-    assert len(longer) == len(stored) + 2
-    assert np.array_equal(longer[-2:], stored[:2])
-
-
-@pytest.mark.parametrize("kind", ["float16", "int8"])
-def test_compact_rows_grow(rows, kind):
-    assert np.array_equal(compact(rows[:8], kind).with_rows(rows[8:10])[:], compact(rows[:10], kind)[:])
 
 
 @pytest.mark.parametrize("kind", ["PQ7", "float15", "HNSW"])

@@ -92,8 +92,12 @@ def build(
 
 
 def _with_plan(snapshot: Snapshot, options: Options, fast: bool | None) -> Snapshot:
-    """The way its searches will go. A basis that the graph chose is walked around; one that was asked for is not."""
-    walked = isinstance(options.spectrum, Advised) and snapshot.pooling is None and fast is not False
+    """The way its searches will go: a walk, where the graph chose the basis and scores are balanced, as by default.
+
+    Balanced scores have no peak but in y, so that a walk finds the best first. A basis that was asked for, and the
+    paper's own setting, are answered by eq. (4).
+    """
+    walked = isinstance(options.spectrum, Advised) and bool(options.balanced) and fast is not False
     walked = walked and BestFirst().serves(snapshot.system)
     if fast is None:
         largest = max((part.values.size for part in snapshot.coordinates.basis.parts), default=0)

@@ -15,9 +15,9 @@ from longwave.filters import fingerprint
 from longwave.plan import Plan
 from longwave.rows.encoded import check_basis_kind, relative_error
 from longwave.rows.encoded import compress as encode
-from longwave.search.defaults import default_filter, solver_within
+from longwave.search.defaults import default_filter, own_solver, solver_within
 from longwave.search.snapshot import Snapshot
-from longwave.solvers import ChebyshevFilter, Solver, Spectral
+from longwave.solvers import BestFirst, ChebyshevFilter, Solver, Spectral
 from longwave.solvers.precomputed import largest_entries
 from longwave.solvers.system import StoredRows
 from longwave.storage.packing import pack_sparse
@@ -30,6 +30,8 @@ from longwave.stores.memory import Memory
 from longwave.types import Filter, Progress
 
 _S = TypeVar("_S", bound=Snapshot)
+#: As the index does it now: a walk where it walks, else a search.
+OWN = "own"
 #: The second search that needs no structure but the graph (`BestFirst`).
 WALK = "walk"
 #: The search over the rows of Ū where nothing is said: clusters, rows as float16.
@@ -44,7 +46,7 @@ def accelerate(
     snapshot: _S,
     *,
     first: str | None = "IVF,SQfp16",
-    second: str | None = SEARCH,
+    second: str | None = OWN,
     recall: float | None = None,
     overlap: float | None = None,
     filter: Filter | None = None,
@@ -54,6 +56,8 @@ def accelerate(
         if value is not None and not 0 < value <= 1:
             raise InputError(f"{name} must be above 0 and at most 1, got {value}")
     filter = default_filter(snapshot) if filter is None else filter
+    if second == OWN:
+        second = WALK if isinstance(own_solver(snapshot), BestFirst) else SEARCH
     rows = exact_store(snapshot)
     vertices = np.asarray(rows.rows(slice(None)))
     rng = np.random.default_rng(snapshot.settings.seed)
@@ -157,7 +161,7 @@ def precompute(
 ) -> _S:
     """The largest entries of every row of h(𝒲) for one h. Parameters as for `Index.precompute`."""
     filter = default_filter(snapshot) if filter is None else filter
-    solver: Solver = ChebyshevFilter() if snapshot.spectrum is None else Spectral()
+    solver: Solver = ChebyshevFilter() if snapshot.spectrum is None else own_solver(snapshot)
     if tolerance is not None:
         solver = solver_within(tolerance, filter, snapshot.spectrum is not None)
     rows = largest_entries(snapshot.system, solver, filter, top=top, progress=progress)

@@ -118,7 +118,7 @@ def compact(
     keep: Annotated[int, typer.Option(help="Versions that stay at least, for `history`.")] = 10,
     grace: Annotated[float, typer.Option(help="Seconds for which what was replaced stays at least.")] = 3600.0,
 ) -> None:
-    """Tidy up an index: many small files become one, old versions go.
+    """Tidy up an index: small files become one, old ones go.
 
     \b
     longwave compact photos.longwave

@@ -10,9 +10,13 @@ from numpy.typing import NDArray
 
 from longwave.errors import plural
 from longwave.items.items import Items
+from longwave.search.defaults import own_solver, solver_within
 from longwave.search.snapshot import Snapshot
-from longwave.solvers import ChebyshevFilter, Spectral, System
+from longwave.solvers import BestFirst, ChebyshevFilter, Solver, Spectral, System
 from longwave.types import Array, Filter, Sparse
+
+# A search that walks is nearly exact; what it consists of is computed as well as that.
+_TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,11 +67,12 @@ class Route:
     path: NDArray[np.int64]
 
 
-def route(system: System, observation: Sparse, target: int, filter: Filter) -> Route:
+def route(system: System, observation: Sparse, target: int, filter: Filter, solver: Solver | None = None) -> Route:
     """h(𝒲) is symmetric, so the score of a target is Σ_j (h(𝒲) p)_j y_j, p its row of Σ. observation: CSR (1, n)."""
     pulse = sp.csr_array(system.targets_of[:, [target]].T, dtype=np.float32)  # p: (1, n)
     alone = System(system.normalized, system.spectrum)
-    solver = ChebyshevFilter() if system.spectrum is None else Spectral()
+    if solver is None:
+        solver = ChebyshevFilter() if system.spectrum is None else Spectral()
     response = solver(alone, pulse, filter).scores[0]  # h(𝒲) p: (n,)
     vertices, y = observation.indices, observation.data
     contributions = response[vertices] * y
@@ -101,7 +106,8 @@ def explain(
     """Why an item was found. observation: y, CSR (1, n). place: the item's number. score, similarity: as found."""
     items = snapshot.items
     target = int(items.target_of(np.array([place]))[0])
-    way = route(snapshot.system, observation, target, filter)
+    solver = solver_within(_TOLERANCE, filter, True) if isinstance(own_solver(snapshot), BestFirst) else None
+    way = route(snapshot.system, observation, target, filter, solver)
     return Explanation(
         score,
         float(way.contributions.sum()),

@@ -108,17 +108,18 @@ def load_state(root: Opened, found: Found, *, verify: bool = False, known: State
 def history(path: str | Path) -> list[Commit]:
     """All versions that can be opened by `read(path, version)`, oldest first. Reads all manifests."""
     with opened_root(Path(path)) as root:
-        kept = []
-        for number in [0, *numbers(root)]:
-            try:
-                kept.append(load_manifest(root, number).commit)
-            except NewerIndexError:
-                raise
-            except (FileNotFoundError, StorageError):
-                continue
-        if not kept:
-            find(root)  # says why
-        return kept
+        while True:
+            kept = []
+            for number in [0, *numbers(root)]:
+                try:
+                    kept.append(load_manifest(root, number).commit)
+                except NewerIndexError:
+                    raise
+                except (FileNotFoundError, StorageError):
+                    continue
+            if kept:
+                return kept
+            find(root)  # says why there is none; or a vacuum has just removed what was listed, and it is listed again
 
 
 def verify(path: str | Path, version: int | None = None) -> Report:

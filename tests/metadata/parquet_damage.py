@@ -1,6 +1,6 @@
 """Seeded damage to the bytes of a table. Run as a program: if pyarrow ends the process, it is not that of the tests.
 
-    python tests/metadata/damage.py accident|crafted|file FIRST COUNT
+    python tests/metadata/parquet_damage.py accident|crafted|file FIRST COUNT
 
 It prints each seed before the work, and a line with "wrong" for a failure. accident: bytes as a disk may lose them.
 crafted: the checksum is made right again. file: the same, as the .parquet of a user.
