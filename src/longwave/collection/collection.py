@@ -18,7 +18,7 @@ from longwave.collection.folder import DISK, Commit, Files, Kept, Vacuumed, Writ
 from longwave.collection.living import Living
 from longwave.collection.staleness import Staleness, staleness
 from longwave.collection.tiers import run_to_merge
-from longwave.errors import DataWarning, InputError, StorageError, StorageWarning, plural
+from longwave.errors import DataWarning, InputError, StorageError, plural
 from longwave.graph.weights import Kernel
 from longwave.index import Index
 from longwave.items.items import labels_of
@@ -26,6 +26,7 @@ from longwave.metadata.described import Sheet
 from longwave.search import packing
 from longwave.search.explanation import Explanation
 from longwave.search.segments import PREFIX, Segment, merged, pack_segment, prefix_of
+from longwave.search.stored import warn_of_damage
 from longwave.search.where import Where
 from longwave.types import Array, Hits, Progress
 
@@ -58,13 +59,7 @@ class Collection:
         self._stack, self._closed, self._warned = ExitStack(), False, False
         self._writer: Writer | None = None
         state = read(path, version, verify=verify)
-        if state.passed_over:
-            warnings.warn(
-                f"the newest version of {path} is damaged, version {state.number} was opened instead "
-                f"({state.passed_over[0]}); see what is lost with: longwave verify {path}",
-                StorageWarning,
-                stacklevel=3,
-            )
+        warn_of_damage(path, state)
         self._living = living.load(path, state, kernel)
 
     # What is there.

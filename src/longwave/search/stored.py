@@ -21,11 +21,16 @@ def save(snapshot: Snapshot, path: str | Path, *, force: bool) -> None:
 def load(path: str | Path, version: int | None, *, verify: bool, kernel: Kernel | None) -> Snapshot:
     """Open a folder, its newest version or the one of this number. As `Index.load`."""
     state = storage.read(path, version, verify=verify)
+    warn_of_damage(path, state)
+    return packing.restore(path, state.facts, state.arrays, kernel)
+
+
+def warn_of_damage(path: str | Path, state: storage.State) -> None:
+    """Say so where the newest version could not be opened, and an earlier one was."""
     if state.passed_over:
         warnings.warn(
             f"the newest version of {path} is damaged, version {state.number} was opened instead "
             f"({state.passed_over[0]}); see what is lost with: longwave verify {path}",
             StorageWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
-    return packing.restore(path, state.facts, state.arrays, kernel)
