@@ -92,8 +92,17 @@ def milliseconds(function, queries):
 
 def peak_mib():
     """The peak of this process's memory (VmHWM; getrusage's is inherited from the parent)."""
+    return _status("VmHWM")
+
+
+def resident_mib():
+    """What this process holds of its own now, files that are memory-mapped left out."""
+    return _status("RssAnon")
+
+
+def _status(name):
     lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(name))
 
 
 def main(competitor, source, number, target):
