@@ -156,7 +156,8 @@ def batches(add, count=1000):
                 "batches", n=LARGE, batches=count, seconds_per_batch=spread(times), worst=round(max(times), 3),
                 segments=len(living._living.segments), build_seconds=round(built, 1),
                 first_search_seconds=round(seconds, 3), bytes_written=layer.written, peak_mib=round(measure.peak_mib()),
-                resident_mib=spread(held), seconds_by_hundred=[round(float(np.median(p)), 3) for p in np.array_split(times, 10)],
+                resident_mib=spread(held),
+                by_hundred=[round(float(np.median(part)), 3) for part in np.array_split(times, 10)],
             )  # fmt: skip
 
 
