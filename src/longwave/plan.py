@@ -12,6 +12,8 @@ ROUTES = ("sublinear", "basis", "exact")
 FEW_QUERIES, FEW_HITS = 16, 1000
 # Numbers that one query may read: 2^26 float32 are a quarter of a gigabyte, 10 to 20 ms at memory speed.
 _NUMBERS = 1 << 26
+# Vectors of so many numbers are scanned in the time of a search along links, 0.1 to 0.2 ms.
+_SCANNED = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,11 @@ class Plan:
             f"sublinear: {found} candidates, and only these are scored, for up to {FEW_QUERIES} queries at a time and "
             f"{FEW_HITS:,} hits; for more, every item is"
         )
+
+
+def wants_links(vector_numbers: int, fast: bool | None) -> bool:
+    """Whether links over the vectors pay: one query would read so many numbers, or it was asked for."""
+    return vector_numbers > _SCANNED if fast is None else fast
 
 
 def wants_approximate(vector_numbers: int, part_numbers: int) -> bool:

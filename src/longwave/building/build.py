@@ -21,7 +21,7 @@ from longwave.graph.lists import check_lists
 from longwave.items import copies
 from longwave.items.items import Items
 from longwave.items.pooling import pooling_matrix
-from longwave.plan import Plan, wants_approximate
+from longwave.plan import Plan, wants_approximate, wants_links
 from longwave.progress import shown
 from longwave.rows.vectors import check_vectors, unit_vectors
 from longwave.search.defaults import own_solver
@@ -30,6 +30,7 @@ from longwave.solvers import BestFirst
 from longwave.spectrum import Advised
 from longwave.spectrum.basis import Basis
 from longwave.storage.settings import Settings
+from longwave.stores.links import KIND, Links
 from longwave.stores.memory import Memory
 from longwave.types import Array, Neighbors, Progress, Sparse
 
@@ -72,6 +73,7 @@ def build(
             given=prepared.lists,
             item_of=prepared.items.first_item_of_rows() if options.across_items else None,
             earlier=None if start is None else _basis_of_first(start, prepared.unit),
+            linked=prepared.pooling is None and wants_links(prepared.unit.size, fast),
             workdir=None if workdir is None else Path(workdir),
             check=lambda sizes: resources.check(work, limit, component=int(sizes.max())),
             progress=report,
@@ -86,24 +88,24 @@ def build(
             similarity=made.kernel,
             pooling=prepared.pooling,
         )
-        snapshot = _with_plan(speed.with_pooled(snapshot), options, fast)
+        snapshot = _with_plan(speed.with_pooled(snapshot), options, fast, made.links)
         measured = fidelity(snapshot.system, options.filter, own_solver(snapshot), seed=options.seed)
         return replace(snapshot, settings=replace(snapshot.settings, fidelity=measured))
 
 
-def _with_plan(snapshot: Snapshot, options: Options, fast: bool | None) -> Snapshot:
+def _with_plan(snapshot: Snapshot, options: Options, fast: bool | None, ways: Links | None) -> Snapshot:
     """The way its searches will go: a walk, where the graph chose the basis and scores are balanced, as by default.
 
     Balanced scores have no peak but in y, so that a walk finds the best first. A basis that was asked for, and the
-    paper's own setting, are answered by eq. (4).
+    paper's own setting, are answered by eq. (4). ways: links for the first search, where they pay.
     """
     walked = isinstance(options.spectrum, Advised) and bool(options.balanced) and fast is not False
     walked = walked and BestFirst().serves(snapshot.system)
     if fast is None:
         largest = max((part.values.size for part in snapshot.coordinates.basis.parts), default=0)
         fast = wants_approximate(len(snapshot.vertices) * snapshot.vertices.dimension, largest)
-    if fast:
-        return speed.accelerate(snapshot, second=speed.WALK if walked else speed.SEARCH)
+    if fast or (walked and ways is not None):
+        return speed.accelerate(snapshot, first=ways or KIND, second=speed.WALK if walked else speed.SEARCH)
     return replace(snapshot, settings=replace(snapshot.settings, plan=Plan("sublinear"))) if walked else snapshot
 
 

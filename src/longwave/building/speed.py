@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from longwave.errors import DataWarning, InputError
 from longwave.filters import fingerprint
 from longwave.plan import Plan
-from longwave.rows.encoded import check_basis_kind, relative_error
+from longwave.rows.encoded import Quantized, check_basis_kind, relative_error
 from longwave.rows.encoded import compress as encode
 from longwave.search.defaults import default_filter, own_solver, solver_within
 from longwave.search.snapshot import Snapshot
@@ -22,11 +22,13 @@ from longwave.solvers.precomputed import largest_entries
 from longwave.solvers.system import StoredRows
 from longwave.storage.packing import pack_sparse
 from longwave.storage.settings import Stored
-from longwave.stores import faiss
+from longwave.stores import faiss, links
 from longwave.stores.approximate import Approximate
 from longwave.stores.coordinates import searched_rows
 from longwave.stores.faiss import Faiss
+from longwave.stores.links import Links
 from longwave.stores.memory import Memory
+from longwave.stores.store import ScannedStore
 from longwave.types import Filter, Progress
 
 _S = TypeVar("_S", bound=Snapshot)
@@ -45,13 +47,13 @@ _SAMPLE = 200
 def accelerate(
     snapshot: _S,
     *,
-    first: str | None = "IVF,SQfp16",
+    first: str | Links | None = links.KIND,
     second: str | None = OWN,
     recall: float | None = None,
     overlap: float | None = None,
     filter: Filter | None = None,
 ) -> _S:
-    """Approximate searches over the vectors and over Ū. Parameters as for `Index.accelerate`."""
+    """Approximate searches over the vectors and over Ū. Parameters as for `Index.accelerate`; first: or links."""
     for name, value in (("recall", recall), ("overlap", overlap)):
         if value is not None and not 0 < value <= 1:
             raise InputError(f"{name} must be above 0 and at most 1, got {value}")
@@ -59,16 +61,12 @@ def accelerate(
     if second == OWN:
         second = WALK if isinstance(own_solver(snapshot), BestFirst) else SEARCH
     rows = exact_store(snapshot)
-    vertices = np.asarray(rows.rows(slice(None)))
-    rng = np.random.default_rng(snapshot.settings.seed)
-    sample = np.sort(rng.choice(len(vertices), size=min(_SAMPLE, len(vertices)), replace=False))
-    one = two = None
-    if first is not None:
-        one = faiss.build(vertices, first, queries=vertices[sample], k=min(10, len(vertices)), target=recall)
+    one = None if first is None else _first_search(rows, first, recall, snapshot.settings.seed)
+    two = None
     if second == WALK and snapshot.pooling is not None:
         raise InputError("items of several vectors are not walked to; give second='IVF,SQfp16', or leave it out")
     parts = snapshot.coordinates.basis.parts if snapshot.spectrum is not None else ()
-    if second is not None and not parts:
+    if second not in (None, WALK) and not parts:
         warnings.warn(
             "the second search stays exact: this basis has no dense part (it was made sparse, or there is none)",
             DataWarning,
@@ -77,7 +75,7 @@ def accelerate(
     elif second is not None and second != WALK:
         two = tuple(_part_search(snapshot, number, second, overlap, filter) for number in range(len(parts)))
     plan = Plan(
-        "basis" if two is None and (second != WALK or not parts) else "sublinear",
+        "basis" if two is None and (second != WALK or snapshot.spectrum is None) else "sublinear",
         vectors=None if one is None else one.facts,
         coordinates=None if two is None else tuple(None if own is None else own.facts for own in two),
     )
@@ -87,6 +85,18 @@ def accelerate(
         searches=two,
         settings=replace(snapshot.settings, plan=plan),
     )
+
+
+def _first_search(rows: Memory, kind: str | Links, recall: float | None, seed: int) -> Faiss | Links:
+    """A search over the vectors. Links that do not lead everywhere give way to clusters."""
+    vertices, wanted = np.asarray(rows.rows(slice(None))), links.TARGET if recall is None else recall
+    if kind == links.KIND and len(vertices) > 1 and not isinstance(rows.values, Quantized):
+        kind = links.build(vertices, seed=seed, target=recall)
+    if isinstance(kind, Links) and kind.facts.recall >= wanted:
+        return kind.over(rows.values)
+    sample = np.sort(np.random.default_rng(seed).choice(len(vertices), size=min(_SAMPLE, len(vertices)), replace=False))
+    kind = SEARCH if isinstance(kind, Links) or kind == links.KIND else kind
+    return faiss.build(vertices, kind, queries=vertices[sample], k=min(10, len(vertices)), target=recall)
 
 
 def exact_store(snapshot: Snapshot) -> Memory:
@@ -146,9 +156,18 @@ def compress(snapshot: _S, *, basis: str | None = None, vectors: str | None = No
             raise InputError("the vectors of this index are stored in fewer bytes already; compress the original")
         fewer = Memory(encode(own.values, vectors))
         held = snapshot.vertices
-        changed["vertices"] = Approximate(fewer, held.by) if isinstance(held, Approximate) else fewer
+        changed["vertices"] = _over(held, fewer)
         stored["vectors_as"] = Stored(vectors, relative_error(own.values, fewer.values))
     return replace(snapshot, settings=replace(snapshot.settings, **stored), **changed)
+
+
+def _over(held: ScannedStore, fewer: Memory) -> ScannedStore:
+    """The search that there was, over the same vectors in fewer bytes; links need rows that can be read one by one."""
+    if not isinstance(held, Approximate):
+        return fewer
+    if isinstance(held.by, Faiss):
+        return Approximate(fewer, held.by)
+    return fewer if isinstance(fewer.values, Quantized) else Approximate(fewer, held.by.over(fewer.values))
 
 
 def precompute(

@@ -25,6 +25,8 @@ from longwave.spectrum.basis import Basis
 from longwave.spectrum.method import Run
 from longwave.spectrum.spectrum import Spectrum
 from longwave.storage.checkpoints import Checkpoint, fingerprint, open_checkpoint
+from longwave.stores import links
+from longwave.stores.links import Links
 from longwave.types import Array, Neighbors, Progress
 
 # Entries of a sparse basis are kept by what they do to this filter: at 90 % it costs a point where the largest entries
@@ -36,7 +38,8 @@ _SPARSE_FILTER = LowPass(0.99)
 class Stages:
     """What the offline stage gives. k_used: neighbours in the lists; recall: of the lists, None where they were given.
 
-    method, kernel: that were used, as the options may leave them to the graph.
+    method, kernel: that were used, as the options may leave them to the graph. links: a search over the vectors, where
+    it was asked for.
     """
 
     graph: Graph
@@ -45,6 +48,7 @@ class Stages:
     recall: float | None
     method: Method | None
     kernel: Kernel
+    links: Links | None = None
 
 
 def make(
@@ -54,6 +58,7 @@ def make(
     given: Neighbors | None = None,
     item_of: NDArray[np.int64] | None = None,
     earlier: Basis | None = None,
+    linked: bool = False,
     workdir: Path | None = None,
     check: Callable[[NDArray[np.int64]], None] = lambda sizes: None,
     progress: Progress | None = None,
@@ -62,7 +67,8 @@ def make(
 
     given: lists from elsewhere. item_of: (n,) the item of each vector, where items have several: neighbours are
     then those of other items, as overlapping regions of one picture would fill each other's lists. earlier: a warm
-    start. check: told the sizes of the components before the basis.
+    start. linked: make links from the lists, for the first search. check: told the sizes of the components before the
+    basis.
     """
     checkpoint = None if workdir is None else _checkpoint(options, workdir, unit, given, item_of)
     measured = None
@@ -72,6 +78,7 @@ def make(
         given = neighbors.of_other_items(given, item_of, k=given.ids.shape[1])
     k_used = given.ids.shape[1] if len(unit) > 1 else 0
     vertex_graph, kernel = _graph(options, given)
+    ways = links.build(unit, given, seed=options.seed) if linked else None
     del given
     if len(unit) > 1 and not vertex_graph.normalized.nnz:
         warnings.warn(
@@ -89,7 +96,7 @@ def make(
     if basis is not None and options.sparsity is not None:
         count = round((1 - options.sparsity) * basis.eigenvectors.nonzeros)
         basis = sparsify(basis, vertex_graph.normalized, nonzeros=count, filter=_SPARSE_FILTER)
-    return Stages(vertex_graph, basis, k_used, measured, method, kernel)
+    return Stages(vertex_graph, basis, k_used, measured, method, kernel, ways)
 
 
 def _graph(options: Options, lists: Neighbors) -> tuple[Graph, Kernel]:

@@ -106,7 +106,7 @@ def build(
     ] = None,
     first: Annotated[
         str | None,
-        typer.Option(metavar="KIND", help="With --fast: kind of faiss index over the vectors; by default IVF,SQfp16."),
+        typer.Option(metavar="KIND", help="With --fast: search over the vectors: links, or a faiss factory string."),
     ] = None,
     second: Annotated[
         str | None,
@@ -178,7 +178,7 @@ def build(
             index = Index.build(rows, groups=labels_from(groups), ids=labels_from(ids), **options)
     if first or second:
         with err.status("making the approximate searches"):
-            index = index.accelerate(first=first or "IVF,SQfp16", second=second or "IVF,SQfp16")
+            index = index.accelerate(first=first or "links", second=second or "own")
     if stored is not None:
         with bars() as progress:
             index = index.precompute(filter=stored, progress=progress)

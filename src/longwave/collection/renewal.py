@@ -42,12 +42,11 @@ def rebuilt(
     groups = owner if index.pooling is not None else None
     plan = settings.plan
     quick = plan.vectors is not None or plan.coordinates is not None
-    made = build(
-        Given(index.vectors.rows(rows), groups, ids), options, fast=False if quick else fast, progress=progress
-    )
-    if quick:
-        first, second = (None if own is None else "IVF,SQfp16" for own in (plan.vectors, plan.coordinates))
-        made = speed.accelerate(made, first=first, second=second)
+    if quick and fast is None:
+        fast = plan.route == "sublinear"
+    made = build(Given(index.vectors.rows(rows), groups, ids), options, fast=fast, progress=progress)
+    if quick and not fast:  # a quick first search alone
+        made = speed.accelerate(made, second=None)
     kinds = [None if own is None else own.kind for own in (settings.basis_as, settings.vectors_as)]
     if any(kinds):
         made = speed.compress(made, basis=kinds[0], vectors=kinds[1])

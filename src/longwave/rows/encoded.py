@@ -81,6 +81,19 @@ class Compact:
         return out
 
 
+def plain(array: NDArray[Any], dtype: Any = None) -> NDArray[Any]:
+    """A contiguous view that nobody writes through: of one type, so that every loop is compiled once."""
+    view = np.ascontiguousarray(array, dtype=dtype).view(np.ndarray)[...]
+    view.flags.writeable = False
+    return view
+
+
+def stored_rows(rows: NDArray[Any] | Compact) -> tuple[NDArray[Any], Floats]:
+    """Rows as the loops of `row_loops` read them: numbers, the bits of float16, or codes; scales, or (0,)."""
+    codes, scales = (rows.codes, rows.scales) if isinstance(rows, Compact) else (rows, np.zeros(0, dtype=np.float32))
+    return plain(codes.view(np.uint16) if codes.dtype == np.float16 else codes), plain(scales)
+
+
 @dataclass(frozen=True, eq=False)
 class Quantized:
     """Rows as codes of a faiss quantiser, such as 64 bytes each ("PQ64"); the error is the quantiser's.
@@ -160,7 +173,7 @@ def check_basis_kind(kind: str) -> None:
 
 def check_kind(kind: str | None, dimension: int) -> None:
     """Raise unless rows of that dimension can be stored or searched as that, as far as can be told without them."""
-    if kind is None or kind in NUMBERS or kind.startswith("IVF,"):
+    if kind is None or kind in (*NUMBERS, "links") or kind.startswith("IVF,"):
         return
     import faiss
 
@@ -169,7 +182,7 @@ def check_kind(kind: str | None, dimension: int) -> None:
     except RuntimeError as error:
         raise InputError(
             f"'{kind}' is nothing that {dimension} dimensions can be stored or searched as; use float16, int8, PQ64, "
-            "SQ8, IVF,SQfp16 or HNSW32"
+            "SQ8, links, IVF,SQfp16 or HNSW32"
         ) from error
 
 

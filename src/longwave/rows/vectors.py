@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from longwave.errors import CorruptIndexError, DataWarning, InputError
+from longwave.rows.encoded import plain
 
 Floats = NDArray[np.floating[Any]]
 
@@ -90,7 +91,16 @@ def unit_vectors(vectors: ArrayLike, *, name: str = "vectors", checked: bool = F
 
 def unit_queries(queries: ArrayLike, *, dimension: int, name: str = "queries") -> NDArray[np.float32]:
     """Check and normalise queries; a zero query has no direction and is refused."""
-    unit = normalize(check_vectors(queries, name=name, dimension=dimension))
+    from longwave.rows import query_loops
+
+    usual = type(queries) is np.ndarray and queries.dtype.kind == "f" and queries.shape[-1:] == (dimension,)
+    rows = np.atleast_2d(queries) if usual else check_vectors(queries, name=name, dimension=dimension)
+    if rows.ndim == 2 and len(rows):
+        rows = plain(rows, np.float32 if rows.dtype == np.float32 else np.float64)
+        out = np.empty(rows.shape, dtype=np.float32)
+        if query_loops.unit_rows(rows, out) < 0:
+            return out
+    unit = normalize(check_vectors(queries, name=name, dimension=dimension))  # says what is wrong
     zero = np.flatnonzero(~unit.any(axis=1))
     if zero.size:
         raise InputError(f"row {zero[0]} of {name} is all zero; a query needs a direction: drop that row")

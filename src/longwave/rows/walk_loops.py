@@ -9,105 +9,28 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from numba.extending import overload
 
-from longwave.rows.compiled import Array, _float_of, _serial, _sift_down
+from longwave.rows.compiled import Array, _serial, _sift_down
+from longwave.rows.row_loops import jit, scale_of, score_rows, stored_bias, stored_number
 
 # A stamp holds the number of the walk above, and the place of the vertex in that walk's list below.
 _PLACE_BITS = 32
 _PLACE = (1 << _PLACE_BITS) - 1
-# Float16 read as the upper bits of a float32 has an exponent that is too small by this factor.
-_HALF_BIAS = np.float32(2.0**112)
-# Sums may be taken in any order; what is not a number stays so.
-_FAST = {"reassoc", "contract", "nsz"}
-# Rows read side by side: memory answers several requests in the time of one.
-_ABREAST = 4
 # Vertices that the first round expands. Rounds double until the least number is reached, then add half.
 _FIRST = 16
 # Of Gauss–Seidel between rounds; the next round goes on from there.
 _SWEEPS = 1
 
 
-# numba's types say that what it compiles returns something to compile.
-_jit: Any = numba.njit
-
-
-def _number(code: Any) -> Any:
-    """A stored number as float32, but for the factor of `_bias`."""
-    raise NotImplementedError
-
-
-def _bias(values: Array) -> Any:
-    """What the numbers of `_number` are to be multiplied with."""
-    raise NotImplementedError
-
-
-@overload(_number, strict=False, inline="always")
-def _compiled_number(code: Any) -> Any:
-    if code == numba.types.uint16:  # the bits of a float16: sign, exponent and mantissa are moved to their places
-
-        def half(code: Any) -> Any:
-            bits = np.uint32(code)
-            sign = (bits & np.uint32(0x8000)) << np.uint32(16)
-            return _float_of(np.uint32(sign | ((bits & np.uint32(0x7FFF)) << np.uint32(13))))
-
-        return half
-    return lambda code: np.float32(code)
-
-
-@overload(_bias, strict=False, inline="always")
-def _compiled_bias(values: Any) -> Any:
-    if values.dtype == numba.types.uint16:
-        return lambda values: _HALF_BIAS
-    return lambda values: np.float32(1)
-
-
-@_jit(fastmath=_FAST)
-def _dot(row: Array, waves: Array) -> Any:
-    total = np.float32(0)
-    for c in range(waves.shape[0]):
-        total += _number(row[c]) * waves[c]
-    return total
-
-
-@_jit(fastmath=_FAST)
-def _dots(a: Array, b: Array, c: Array, d: Array, waves: Array) -> Any:
-    """Four rows at once: the memory of all four is on its way while the first is summed."""
-    s, t, u, v = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
-    for i in range(waves.shape[0]):
-        w = waves[i]
-        s += _number(a[i]) * w
-        t += _number(b[i]) * w
-        u += _number(c[i]) * w
-        v += _number(d[i]) * w
-    return s, t, u, v
-
-
-@_jit
-def _scale(scales: Array, row: int) -> Any:
-    """What a row is multiplied with: int8 codes have a scale each."""
-    return scales[row] if scales.shape[0] else np.float32(1)
-
-
-@_jit
+@jit
 def _score_dense(rows: Any, waves: Array, seen: Array, x: Array, start: int, stop: int) -> None:
     values, scales, row_of = rows
-    place = start
-    while place + _ABREAST <= stop:
-        a, b, c, d = row_of[seen[place]], row_of[seen[place + 1]], row_of[seen[place + 2]], row_of[seen[place + 3]]
-        s, t, u, v = _dots(values[a], values[b], values[c], values[d], waves)
-        x[place], x[place + 1] = s * _scale(scales, a), t * _scale(scales, b)
-        x[place + 2], x[place + 3] = u * _scale(scales, c), v * _scale(scales, d)
-        place += _ABREAST
-    while place < stop:
-        row = row_of[seen[place]]
-        x[place] = _dot(values[row], waves) * _scale(scales, row)
-        place += 1
+    score_rows(values, scales, row_of, seen, waves, x, start, stop)
 
 
-@_jit
+@jit
 def _score_sparse(rows: Any, waves: Array, seen: Array, x: Array, start: int, stop: int) -> None:
     ends, columns, entries = rows
     for place in range(start, stop):
@@ -117,20 +40,20 @@ def _score_sparse(rows: Any, waves: Array, seen: Array, x: Array, start: int, st
         x[place] = total
 
 
-@_jit
+@jit
 def _waves_dense(rows: Any, vertices: Array, y: Array, gains: Array, waves: Array) -> None:
     values, scales, row_of = rows
-    bias = _bias(values)
+    bias = stored_bias(values)
     for j in range(y.shape[0]):
         row = values[row_of[vertices[j]]]
-        weight = y[j] * _scale(scales, row_of[vertices[j]]) * bias
+        weight = y[j] * scale_of(scales, row_of[vertices[j]]) * bias
         for c in range(waves.shape[0]):
-            waves[c] += _number(row[c]) * weight
+            waves[c] += stored_number(row[c]) * weight
     for c in range(waves.shape[0]):
         waves[c] *= gains[c] * bias
 
 
-@_jit
+@jit
 def _waves_sparse(rows: Any, vertices: Array, y: Array, gains: Array, waves: Array) -> None:
     ends, columns, entries = rows
     for j in range(y.shape[0]):
@@ -144,7 +67,7 @@ def _score(rows: Any, waves: Array, seen: Array, x: Array, start: int, stop: int
 
 
 def _add_waves(rows: Any, vertices: Array, y: Array, gains: Array, waves: Array) -> None:
-    """waves += h(Λ) Uᵀ y, eq. (4), times what `_number` leaves out; they come in as 0. y: (m,) of the first vertices"""
+    """waves += h(Λ) Uᵀ y, eq. (4), times what `stored_number` leaves out; they come in as 0. y: (m,) of the first."""
     raise NotImplementedError
 
 
@@ -163,12 +86,12 @@ def _compiled_waves(rows: Any, vertices: Any, y: Any, gains: Any, waves: Any) ->
     return lambda rows, vertices, y, gains, waves: _waves_sparse(rows, vertices, y, gains, waves)
 
 
-@_jit
+@jit
 def _clear_dense(rows: Any, vertices: Array, y: Array, waves: Array) -> None:
     pass
 
 
-@_jit
+@jit
 def _clear_sparse(rows: Any, vertices: Array, y: Array, waves: Array) -> None:
     for j in range(y.shape[0]):
         for e in range(rows[0][vertices[j]], rows[0][vertices[j] + 1]):
@@ -187,7 +110,7 @@ def _compiled_clear(rows: Any, vertices: Any, y: Any, waves: Any) -> Any:
     return lambda rows, vertices, y, waves: _clear_sparse(rows, vertices, y, waves)
 
 
-@_jit
+@jit
 def _push(values: Array, places: Array, size: int, value: float, place: int) -> None:
     """Put one more into a heap whose root is the best; at equal values, the one that was seen first."""
     i = size
@@ -200,7 +123,7 @@ def _push(values: Array, places: Array, size: int, value: float, place: int) -> 
     values[i], places[i] = value, place
 
 
-@_jit
+@jit
 def _sink(values: Array, places: Array, start: int, size: int) -> None:
     """Restore the heap whose root is the best, where the one at `start` may be too high."""
     value, place = values[start], places[start]
@@ -221,7 +144,7 @@ def _sink(values: Array, places: Array, start: int, size: int) -> None:
     values[i], places[i] = value, place
 
 
-@_jit
+@jit
 def _offer(values: Array, ids: Array, size: int, value: float, hit: int) -> int:
     """Keep a hit if it is among the best. values, ids: a heap with the worst at the root -> how many it holds"""
     if size < values.shape[0]:
@@ -240,7 +163,7 @@ def _offer(values: Array, ids: Array, size: int, value: float, hit: int) -> int:
     return size
 
 
-@_jit
+@jit
 def _longer(array: Array, size: int) -> Array:
     """The same with room for so many."""
     out = np.empty(size, dtype=array.dtype)
@@ -248,7 +171,7 @@ def _longer(array: Array, size: int) -> Array:
     return out
 
 
-@_jit
+@jit
 def _sweep(
     weights: Array,
     own: Array,
@@ -287,7 +210,7 @@ def _sweep(
     return sweeps
 
 
-@_jit
+@jit
 def _correct_rim(
     weights: Array,
     order: Array,
@@ -311,7 +234,7 @@ def _correct_rim(
             x[edges[j]] += rim[edges[j]] * weights[j] * change
 
 
-@_jit
+@jit
 def _walk(
     indptr: Array,
     indices: Array,

@@ -21,8 +21,8 @@ from longwave.rows.vectors import check_scores
 from longwave.types import Array, Filter
 
 SCALES = ("peak", "impulse", "printed")
-# Far below both terms of `Anchor`: it only orders what these leave equal.
-_LAST = 1e-5
+#: Far below both terms of `Anchor`: it only orders what these leave equal.
+LAST = 1e-5
 
 
 class Compared(Protocol):
@@ -65,6 +65,14 @@ def near_count(blend: Blending, count: int) -> int:
     A fast search scores so many beside what the graph reaches. A blend whose term falls steeply says so (`near`).
     """
     return int(getattr(blend, "near", max(2 * count, 32)))
+
+
+def candidate_count(blend: Blending | None, count: int) -> int:
+    """How many of the best by the graph may be among the first `count`, beside those that are near.
+
+    Where the term falls steeply (`near`), what is not near keeps the order of the graph; else twice as many are scored.
+    """
+    return max(count, 16) if hasattr(blend, "near") else max(2 * count, 100)
 
 
 @dataclass(frozen=True)
@@ -155,7 +163,7 @@ class Anchor:
         if len(where[0]):  # in front also of an item of more regions, whose pooled similarity may be larger
             along[where], near[where] = 1.0, 1.0
             last[where] = last.max(axis=1)[where[0]] + 1
-        return np.asarray(along + self.weight * near + _LAST * last, dtype=np.float32)
+        return np.asarray(along + self.weight * near + LAST * last, dtype=np.float32)
 
     def _of_peak(self, scores: Array, signed: Array) -> Array:
         """(x / max x)^{1/root}; what lies below 0 is noise of the basis, but for queries that push items away."""

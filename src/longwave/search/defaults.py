@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from longwave import filters
 from longwave.checks import check_value
 from longwave.errors import InputError
@@ -14,10 +16,14 @@ from longwave.search.snapshot import Snapshot
 from longwave.solvers import BestFirst, ChebyshevFilter, ConjugateGradient, Hybrid, Precomputed, Solver, Spectral
 from longwave.types import Filter
 
+# What an index says of itself is read once, not for every query.
+_filter = lru_cache(maxsize=64)(filters.parse)
+_blend = lru_cache(maxsize=64)(blending.parse)
+
 
 def default_filter(snapshot: Snapshot) -> Filter:
     """The filter of the index."""
-    return filters.parse(snapshot.settings.search.filter)
+    return _filter(snapshot.settings.search.filter)
 
 
 def defaults(snapshot: Snapshot, filter: Filter | None, neighbors: int | None) -> tuple[Filter, int]:
@@ -42,7 +48,7 @@ def blend_of(
     """The blend that was given, or that of the index."""
     if blend is not None and blending.parse(blend) is not None and isinstance(solver, Euclidean):
         raise InputError("blend adds Euclidean similarity to a manifold search; leave it out with solver=Euclidean()")
-    return blending.parse(snapshot.settings.search.blend if blend is None else blend)
+    return _blend(snapshot.settings.search.blend) if blend is None else blending.parse(blend)
 
 
 def own_solver(snapshot: Snapshot) -> Solver:

@@ -16,8 +16,8 @@ from longwave.search.first import SPREAD, Asked
 from longwave.search.snapshot import Snapshot
 from longwave.types import Array, Sparse
 
-# Products of two equal unit vectors are 1 but for the rounding of float32, which grows with the root of the dimension.
-_SAME = 4e-7
+#: Products of two equal unit vectors are 1 but for the rounding of float32, which grows with the root of the dimension.
+SAME = 4e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ class EuclideanView:
     def identical(self) -> tuple[Array, Array]:
         """Queries, and places among the c of targets that have every one of their vectors. (t,), (t,)"""
         queries, found, snapshot = self.asked.queries, self.asked.found, self.snapshot
-        same = 1 - _SAME * np.sqrt(queries.regions.shape[1])
+        same = 1 - SAME * np.sqrt(queries.regions.shape[1])
         outside = self.asked.outside
         best = found.similarities[:, 0]
         best = best if outside is None else np.maximum(best, outside.max(axis=1))

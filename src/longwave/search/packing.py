@@ -30,11 +30,13 @@ from longwave.storage.packing import (
     PLACES,
     pack_basis,
     pack_rows,
+    pack_search,
     pack_sparse,
     pack_spectrum,
     take,
     take_places,
     unpack_basis,
+    unpack_first,
     unpack_rows,
     unpack_search,
     unpack_sparse,
@@ -74,7 +76,7 @@ def pack(snapshot: Snapshot) -> dict[str, Array]:
     if snapshot.pooled is not None:
         arrays |= pack_basis("pooled", snapshot.pooled)
     if isinstance(held, Approximate):
-        arrays["first"] = held.by.pack()
+        arrays |= pack_search("first", held.by)
     searches = enumerate(snapshot.searches or ())
     arrays |= {f"second_{number}": search.pack() for number, search in searches if search is not None}
     if snapshot.stored is not None:
@@ -91,7 +93,7 @@ def unpack(settings: Settings, about: Mapping[str, Any], arrays: Mapping[str, Ar
     ids = take(arrays, "ids", (*PLACES, np.str_), None)
     values = unpack_rows("vectors", arrays, settings.vectors_as.kind if settings.vectors_as else "")
     dimension = values.shape[1]
-    vertices: ScannedStore = Memory(values)
+    vertices = Memory(values)
     more = None
     if "added" in arrays:
         more = take(arrays, "added", FLOATS, None, dimension)
@@ -132,7 +134,7 @@ def unpack(settings: Settings, about: Mapping[str, Any], arrays: Mapping[str, Ar
             raise ValueError("pooled does not have the columns of basis")
         parts = pooled.parts
     plan = settings.plan
-    first = unpack_search("first", arrays, plan.vectors, (n, dimension))
+    first = unpack_first("first", arrays, plan.vectors, vertices.values)
     if plan.coordinates is not None:
         over = enumerate(zip(plan.coordinates, parts, strict=True))
         searches = tuple(unpack_search(f"second_{i}", arrays, s, part.values.shape) for i, (s, part) in over)

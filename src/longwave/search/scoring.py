@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +17,17 @@ from numpy.typing import NDArray
 from longwave.errors import DataWarning
 from longwave.plan import ROUTES, Plan
 from longwave.rows.vectors import normalize
-from longwave.search.blending import Blending, near_count
+from longwave.search import one_query
+from longwave.search.blending import Anchor, Blending, candidate_count, near_count
 from longwave.search.euclidean import Euclidean, euclidean_scores
 from longwave.search.euclidean_view import EuclideanView
 from longwave.search.first import Asked, ask, lists_needed, nearest_vertices
+from longwave.search.observation import SUMS
 from longwave.search.queries import Queries
 from longwave.search.ranking import best_of, best_with_ties
 from longwave.search.snapshot import Snapshot
 from longwave.search.trust import confidence
-from longwave.solvers import Solver
+from longwave.solvers import BestFirst, Solver
 from longwave.solvers.system import SublinearSolver
 from longwave.types import Array, Filter, Hits
 
@@ -80,6 +83,14 @@ def search(
     formula = Formula(filter, solver, blend)
     few = plan.is_few(len(queries), k) and wanted.share >= LEAST_SHARE
     few = few and isinstance(solver, SublinearSolver) and solver.serves(snapshot.system)
+    usual = few and cut is None and allowed is None and region_sum == SUMS[0]
+    if usual and one_query.serves(snapshot, queries, solver, blend):
+        assert isinstance(solver, BestFirst)
+        assert isinstance(blend, Anchor)
+        own = {"filter": filter, "neighbors": neighbors, "solver": solver, "blend": blend}
+        hits = one_query.answer(snapshot, queries, k, **own)  # type: ignore[arg-type]
+        if hits is not None:
+            return hits
     looked_up = lists_needed(snapshot, neighbors)
     if few and blend is not None:
         looked_up = max(looked_up, _near_count(blend, wanted))
@@ -146,7 +157,7 @@ def _rank_few(snapshot: Snapshot, asked: Asked, wanted: Wanted, formula: Formula
         near = _NONE
         if formula.blend is not None:
             near = _nearest_targets(snapshot, one, _near_count(formula.blend, wanted))
-        ranked, count = None, int(max(2 * wanted.count, 100) / wanted.share) + 1
+        ranked, count = None, ceil(candidate_count(formula.blend, wanted.count) / wanted.share)
         for _ in range(_ATTEMPTS):  # what is removed or not allowed may fill a list; a longer one has others
             ranked = _rank_candidates(snapshot, one, wanted, formula, count, near)
             if ranked is not None or wanted.share == 1:

@@ -76,6 +76,10 @@ def confidence(
 
     Parameters as for `features`.
     """
-    known = features(found, query_of, weights, observation, graph)
-    chance = 1 / (1 + np.exp(-(known @ np.array(_SLOPES) + _LEVEL)))
-    return np.where(np.diff(observation.indptr) > 0, chance, 0).astype(np.float32)
+    known = chance(features(found, query_of, weights, observation, graph))
+    return np.where(np.diff(observation.indptr) > 0, known, 0).astype(np.float32)
+
+
+def chance(known: Array) -> NDArray[np.float32]:
+    """The curve, of `features`. (q, 3) -> (q,)"""
+    return np.asarray(1 / (1 + np.exp(-(known @ np.array(_SLOPES) + _LEVEL))), dtype=np.float32)

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 
 from longwave.errors import InputError
 from longwave.filters import LowPass
-from longwave.rows.encoded import Compact
+from longwave.rows.encoded import plain, stored_rows
 from longwave.solvers.spectral import Spectral, direct_gains
 from longwave.solvers.system import System
 from longwave.spectrum.spectrum import IN_BASIS, Spectrum
@@ -127,7 +126,7 @@ class Ground:
     def graph(self) -> tuple[Array, Array, Array]:
         """𝒲 as CSR: ends, columns, weights."""
         matrix = self.system.normalized
-        return _plain(matrix.indptr), _plain(matrix.indices), _plain(matrix.data, np.float32)
+        return plain(matrix.indptr), plain(matrix.indices), plain(matrix.data, np.float32)
 
     @cached_property
     def part_of(self) -> NDArray[np.int16]:
@@ -145,15 +144,12 @@ class Ground:
         row_of = np.zeros(basis.n, dtype=np.int32)
         for part in basis.parts:
             row_of[part.rows] = np.arange(len(part.rows))
-        row_of = _plain(row_of)
+        row_of = plain(row_of)
         parts = []
         for part in basis.parts:
-            packed = isinstance(part.values, Compact)
-            codes, scales = (part.values.codes, part.values.scales) if packed else (part.values, _NO_NUMBERS)
-            codes = codes.view(np.uint16) if codes.dtype == np.float16 else codes
-            parts.append((_plain(codes), _plain(scales), row_of))
+            parts.append((*stored_rows(part.values), row_of))
         sparse = basis.sparse
-        return [*parts, (_plain(sparse.indptr), _plain(sparse.indices), _plain(sparse.data, np.float32))]
+        return [*parts, (plain(sparse.indptr), plain(sparse.indices), plain(sparse.data, np.float32))]
 
     @cached_property
     def columns(self) -> list[slice]:
@@ -164,7 +160,7 @@ class Ground:
     @cached_property
     def balance(self) -> NDArray[np.float32]:
         """What the score of each vertex is multiplied with; (0,) for nothing."""
-        return _plain(_NO_NUMBERS if self.system.gains is None else self.system.gains)
+        return plain(_NO_NUMBERS if self.system.gains is None else self.system.gains)
 
     @cached_property
     def added_of(self) -> Sparse:
@@ -343,10 +339,3 @@ def _outside(ground: Ground, task: _Task, vertices: Array, y: Array, pieces: lis
         if len(places):
             scores += values @ ground.added_of[places]
     return np.asarray(scores, dtype=np.float32)
-
-
-def _plain(array: Array, dtype: Any = None) -> Array:
-    """A contiguous view that nobody writes through: of one type, so that every loop is compiled once."""
-    view = np.ascontiguousarray(array, dtype=dtype).view(np.ndarray)[...]
-    view.flags.writeable = False
-    return view

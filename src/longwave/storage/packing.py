@@ -17,7 +17,9 @@ from longwave.plan import Structure
 from longwave.rows.encoded import Compact, Quantized
 from longwave.spectrum.basis import Basis, Part
 from longwave.spectrum.spectrum import Spectrum
+from longwave.stores import links
 from longwave.stores.faiss import Faiss
+from longwave.stores.links import Links
 from longwave.types import Array, Sparse
 
 # Types that an array may have, in the byte order of the machine.
@@ -127,6 +129,21 @@ def unpack_rows(name: str, arrays: Mapping[str, Array], kind: str = "") -> Any:
     codes = take(arrays, name, (np.float16, np.int8), None, None)
     length = len(codes) if codes.dtype == np.int8 else 0
     return Compact(codes, take(arrays, f"{name}_scales", (np.float32,), length))
+
+
+def pack_search(name: str, search: Faiss | Links) -> dict[str, Array]:
+    """The arrays of a search over the vectors, by name."""
+    if isinstance(search, Faiss):
+        return {name: search.pack()}
+    return {f"{name}_{part}": array for part, array in search.pack().items()}
+
+
+def unpack_first(name: str, arrays: Mapping[str, Array], known: Structure | None, rows: Any) -> Faiss | Links | None:
+    """The search over the vectors that `pack_search` took apart. rows: that it searches."""
+    if known is None or known.kind != links.KIND:
+        return unpack_search(name, arrays, known, rows.shape)
+    own = {n.removeprefix(f"{name}_"): array for n, array in arrays.items() if n.startswith(f"{name}_")}
+    return Links.unpack(own, rows, known)
 
 
 def unpack_search(

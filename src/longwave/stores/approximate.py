@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longwave.stores.faiss import Faiss
+from longwave.stores.links import Links
 from longwave.stores.store import ScannedStore
 from longwave.types import Neighbors
 
@@ -18,7 +19,7 @@ class Approximate:
     """over: the rows. by: what searches them."""
 
     over: ScannedStore
-    by: Faiss
+    by: Faiss | Links
 
     @property
     def dimension(self) -> int:

@@ -89,7 +89,7 @@ class Faiss:
 
 def check_search(kind: str | None, dimension: int | None = None) -> None:
     """Raise unless there is a search of that kind over rows of that dimension; None where that is not known yet."""
-    if kind is None:
+    if kind is None or kind == "links":  # a search of our own (`stores.links`)
         return
     import faiss
 
@@ -99,7 +99,9 @@ def check_search(kind: str | None, dimension: int | None = None) -> None:
         if dimension is None and "should be a multiple" in str(error):
             return
         over = "" if dimension is None else f" over {dimension} dimensions"
-        raise InputError(f"'{kind}' is no search that faiss has{over}; use IVF,SQfp16, HNSW32, SQ8 or PQ64") from error
+        raise InputError(
+            f"'{kind}' is no search that faiss has{over}; use links, IVF,SQfp16, HNSW32, SQ8 or PQ64"
+        ) from error
 
 
 def build(

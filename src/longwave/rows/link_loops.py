@@ -1,0 +1,219 @@
+"""The compiled loops of the search along links (numba), imported late like `compiled`.
+
+Links are rows near to a row, in different directions: from any row a few steps lead to the rows nearest to a query.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from longwave.rows.compiled import Array, _serial, _threaded
+from longwave.rows.row_loops import jit, product, score_rows
+
+# The best of the first entries, from which the search among all entries begins.
+_STARTS = 2
+
+
+@_threaded(lambda rows, ids, *_: ids.size * rows.shape[1], fastmath={"reassoc", "contract", "nsz"})
+def spread_links(rows: Array, ids: Array, products: Array, slack: float, out: Array) -> None:
+    """Of every list, the rows that lie in different directions. rows: (n, d); ids, products: (n, k), best first.
+
+    One is passed over where another that is kept leads there: u is nearer to it than the row itself, by the slack. Of
+    squared distances, d²(u, w) < (1 − slack) d²(u, v). out: (n, m), filled with −1; the kept ones come first.
+    """
+    for v in numba.prange(ids.shape[0]):
+        kept = 0
+        for j in range(ids.shape[1]):
+            u = ids[v, j]
+            if u < 0 or u == v:
+                continue
+            nearer = products[v, j] + np.float32(slack) * (np.float32(1) - products[v, j])
+            apart = True
+            for other in range(kept):
+                if product(rows[u], rows[out[v, other]]) > nearer:
+                    apart = False
+                    break
+            if apart:
+                out[v, kept] = u
+                kept += 1
+                if kept == out.shape[1]:
+                    break
+
+
+@_serial()
+def both_ways(links: Array, most: int) -> Any:
+    """Every link also backwards, nearest first, up to `most` of a row. (n, m), −1 behind -> CSR ends (n + 1,), links"""
+    n = links.shape[0]
+    both, sizes = np.full((n, most), -1, dtype=np.int32), np.zeros(n, dtype=np.int64)
+    for v in range(n):
+        for j in range(links.shape[1]):
+            if links[v, j] < 0:
+                break
+            both[v, j] = links[v, j]
+            sizes[v] = j + 1
+    for j in range(links.shape[1]):
+        for v in range(n):
+            u = links[v, j]
+            if u < 0 or sizes[u] == most:
+                continue
+            known = False
+            for i in range(sizes[u]):
+                known = known or both[u, i] == v
+            if not known:
+                both[u, sizes[u]] = v
+                sizes[u] += 1
+    ends = np.zeros(n + 1, dtype=np.int64)
+    for v in range(n):
+        ends[v + 1] = ends[v] + sizes[v]
+    flat = np.empty(ends[n], dtype=np.int32)
+    for v in range(n):
+        for i in range(sizes[v]):
+            flat[ends[v] + i] = both[v, i]
+    return ends, flat
+
+
+@_serial()
+def unreached(ends: Array, links: Array, entries: Array, most: int) -> Any:
+    """Further entries, at most so many, such that the links lead from some entry to every row."""
+    n = ends.shape[0] - 1
+    seen, waiting, more = np.zeros(n, dtype=np.bool_), np.empty(n, dtype=np.int32), np.empty(most, dtype=np.int32)
+    size, found = 0, 0
+    for row in entries:
+        seen[row] = True
+        waiting[size] = row
+        size += 1
+    for start in range(n + 1):
+        while size > 0:
+            size -= 1
+            here = waiting[size]
+            for e in range(ends[here], ends[here + 1]):
+                if not seen[links[e]]:
+                    seen[links[e]] = True
+                    waiting[size] = links[e]
+                    size += 1
+        if start == n or found == most:
+            break
+        if not seen[start]:
+            seen[start] = True
+            waiting[0], size = start, 1
+            more[found] = start
+            found += 1
+    return more[:found]
+
+
+@jit
+def _follow(
+    values: Array,
+    scales: Array,
+    row_of: Array,
+    ends: Array,
+    links: Array,
+    starts: Array,
+    query: Array,
+    effort: int,
+    stamps: Array,
+    stamp: int,
+) -> Any:
+    """Best first along the links: always on from the best row not yet left, until the `effort` best are. -> best first
+
+    row_of: of the numbers that are linked; (0,) where these are rows. stamps: of the rows that were seen.
+    """
+    best, found = np.empty(effort, dtype=np.float32), np.empty(effort, dtype=np.int32)
+    left = np.zeros(effort, dtype=np.bool_)
+    room = starts.shape[0]
+    fresh, scores = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.float32)
+    size, place, count = 0, 0, 0
+    for number in starts:
+        row = row_of[number] if row_of.shape[0] else number
+        if stamps[row] != stamp:
+            stamps[row] = stamp
+            fresh[count] = number
+            count += 1
+    while True:
+        score_rows(values, scales, row_of, fresh, query, scores, 0, count)
+        for i in range(count):
+            score = scores[i]
+            if size == effort and score <= best[size - 1]:
+                continue
+            low, high = 0, size  # where it belongs: behind all that are as good
+            while low < high:
+                middle = (low + high) >> 1
+                if best[middle] >= score:
+                    low = middle + 1
+                else:
+                    high = middle
+            for j in range(size if size < effort else effort - 1, low, -1):
+                best[j], found[j], left[j] = best[j - 1], found[j - 1], left[j - 1]
+            best[low], found[low], left[low] = score, fresh[i], False
+            size = min(size + 1, effort)
+            place = min(place, low)
+        while place < size and left[place]:
+            place += 1
+        if place == size:
+            return found[:size], best[:size]
+        left[place] = True
+        here = found[place]
+        first, last = ends[here], ends[here + 1]
+        if last - first > room:
+            room = last - first
+            fresh, scores = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.float32)
+        count = 0
+        for e in range(first, last):
+            row = row_of[links[e]] if row_of.shape[0] else links[e]
+            if stamps[row] != stamp:
+                stamps[row] = stamp
+                fresh[count] = links[e]
+                count += 1
+
+
+@_serial(nogil=True)
+def nearest_linked(
+    values: Array,
+    scales: Array,
+    ends: Array,
+    links: Array,
+    entries: Array,
+    entry_ends: Array,
+    entry_links: Array,
+    top: int,
+    queries: Array,
+    without: Array,
+    effort: int,
+    wide: int,
+    stamps: Array,
+    stamp: int,
+    ids: Array,
+    products: Array,
+) -> None:
+    """The rows nearest to every query: the best of a few entries, from there of all entries, from there of all rows.
+
+    values, scales: the rows. ends, links: of the rows. entries: (e,) rows to begin at, in no order, of which the first
+    `top` are all looked at; entry_ends, entry_links: between these, by place. without: (q,) a row that each query does
+    not see, or (0,). effort, wide: rows, and entries, that are kept on the way. stamps: (n,), none of them `stamp` or
+    the 2 q that follow. ids, products: (q, k) are filled.
+    """
+    nothing = np.empty(0, dtype=np.int32)
+    first = np.arange(top)
+    few = np.empty(top, dtype=np.float32)
+    for q in range(queries.shape[0]):
+        query, mark = queries[q], stamp + 2 * q
+        if without.shape[0]:
+            stamps[without[q]] = mark
+        score_rows(values, scales, entries, first, query, few, 0, top)
+        starts = np.empty(min(_STARTS, top), dtype=np.int64)
+        for i in range(starts.shape[0]):
+            starts[i] = np.argmax(few)
+            few[starts[i]] = -np.inf
+        near, _ = _follow(values, scales, entries, entry_ends, entry_links, starts, query, wide, stamps, mark)
+        begin = np.empty(near.shape[0], dtype=np.int64)
+        for i in range(near.shape[0]):
+            begin[i] = entries[near[i]]
+        if without.shape[0]:
+            stamps[without[q]] = mark + 1
+        found, best = _follow(values, scales, nothing, ends, links, begin, query, effort, stamps, mark + 1)
+        count = min(ids.shape[1], found.shape[0])
+        ids[q, :count], products[q, :count] = found[:count], best[:count]
+        ids[q, count:], products[q, count:] = -1, -np.inf

@@ -1,0 +1,139 @@
+"""One query of one vector, compiled (numba), imported late like `compiled`.
+
+These are the formulas of `search.observation`, `search.trust` and `search.blending.Anchor` for a single row, in the
+calling thread and without the interpreter lock: on so few numbers, numpy spends its time between the operations. Tests
+hold them against each other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from longwave.rows.compiled import Array, _serial
+from longwave.rows.row_loops import jit, score_rows, stored_bias
+
+# Squared distances below this are rounding of float32 products (`graph.weights`).
+_ROUNDING = 1e-6
+
+
+@_serial(nogil=True)
+def unit_rows(rows: Array, out: Array) -> int:
+    """Rows of length 1, float32. (n, d) -> the first row that has no direction: zero, or not finite; −1 for none"""
+    for i in range(rows.shape[0]):
+        peak, total = 0.0, 0.0
+        for c in range(rows.shape[1]):
+            peak = max(peak, abs(rows[i, c]))
+            total += rows[i, c]
+        if not (np.isfinite(peak) and np.isfinite(total) and peak > 0):
+            return i
+        length = 0.0
+        for c in range(rows.shape[1]):
+            length += (rows[i, c] / peak) ** 2
+        length = np.sqrt(length)
+        for c in range(rows.shape[1]):
+            out[i, c] = rows[i, c] / peak / length
+    return -1
+
+
+@jit
+def _squared_distance(product: Any) -> Any:
+    return max(2.0 - 2.0 * product, 0.0)
+
+
+@_serial(nogil=True)
+def observe(
+    ids: Array, products: Array, count: int, neighbor: int, steepness: float, exponent: float, scales: Array
+) -> Any:
+    """y of a query by `Local`, its largest entry 1. ids, products: its list, best first. -> vertices, y, ascending
+
+    scales: (n,) σ of the vertices; that of the query is its distance to the `neighbor`-th.
+    """
+    known = 0
+    while known < ids.shape[0] and ids[known] >= 0:
+        known += 1
+    if known == 0:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
+    own = np.float64(np.float32(np.sqrt(max(_squared_distance(products[min(neighbor, known) - 1]), _ROUNDING))))
+    falls = np.empty(min(count, known), dtype=np.float64)
+    for i in range(falls.shape[0]):
+        falls[i] = steepness * (_squared_distance(products[i]) / (own * scales[ids[i]])) ** (exponent / 2)
+    least = falls.min()
+    order = np.argsort(ids[: falls.shape[0]])
+    vertices, y = np.empty(falls.shape[0], dtype=np.int64), np.empty(falls.shape[0], dtype=np.float32)
+    size = 0
+    for i in order:
+        weight = np.float32(np.exp(least - falls[i]))
+        if weight > 0:
+            vertices[size], y[size] = ids[i], weight
+            size += 1
+    return vertices[:size], y[:size]
+
+
+@_serial(nogil=True)
+def trust_features(
+    ids: Array, products: Array, asked: int, vertices: Array, y: Array, reach: Array, labels: Array, sizes: Array
+) -> Any:
+    """Reciprocity, prominence and connected share of one query (`search.trust.features`). ids, products: its list."""
+    met, known, nearest, farthest = 0, 0, 0.0, 0.0
+    for i in range(min(asked, ids.shape[0])):
+        if ids[i] < 0:
+            break
+        met += int(products[i] >= reach[ids[i]])
+        distance = max(1.0 - products[i], 1e-7)
+        nearest = distance if i == 0 else nearest
+        farthest = max(farthest, distance)
+        known += 1
+    total = connected = 0.0
+    least = min(asked, labels.shape[0] - 1)
+    for i in range(vertices.shape[0]):
+        total += y[i]
+        connected += y[i] if sizes[labels[vertices[i]]] > least else 0.0
+    return met / max(known, 1), 1.0 - nearest / farthest if known else 0.0, connected / total if total > 0 else 0.0
+
+
+@_serial(nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def anchored(
+    values: Array,
+    scales: Array,
+    query: Array,
+    targets: Array,
+    scores: Array,
+    ids: Array,
+    products: Array,
+    same: float,
+    seventh: float,
+    weight: float,
+    steepness: float,
+    root: float,
+    last: float,
+    k: int,
+) -> Any:
+    """The k best by `Anchor`, best first. targets, scores: candidates, ascending. ids, products: the query's list.
+
+    values, scales: the vectors. same: products from which a vector is the query itself. seventh: that of its 7th
+    neighbour. last: the weight of what only orders ties. -> targets (k,), scores (k,)
+    """
+    n = targets.shape[0]
+    similar = np.empty(n, dtype=np.float32)
+    nothing = np.empty(0, dtype=np.int32)
+    score_rows(values, scales, nothing, targets, query * stored_bias(values), similar, 0, n)
+    nearest, peak = np.float32(-np.inf), np.float32(0)
+    for i in range(n):
+        nearest, peak = max(nearest, similar[i]), max(peak, abs(scores[i]))
+    spread = max(1.0 - seventh, 1e-6)
+    mixed = np.empty(n, dtype=np.float32)
+    for i in range(n):
+        share = scores[i] / peak if peak > 0 else np.float32(0)
+        along = share ** (1 / root) if share > 0 else 0.0
+        near = np.exp(-steepness * (nearest - similar[i]) / spread)
+        mixed[i] = along + weight * near + last * similar[i]
+    for j in range(ids.shape[0]):  # an item that is the query itself comes first
+        if ids[j] < 0 or products[j] < same:
+            break
+        place = np.searchsorted(targets, ids[j])
+        if place < n and targets[place] == ids[j]:
+            mixed[place] = 1.0 + weight + last * (nearest + 1)
+    order = np.argsort(-mixed, kind="mergesort")[:k]
+    return targets[order], mixed[order]

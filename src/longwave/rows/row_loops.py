@@ -1,0 +1,106 @@
+"""Inner products with stored rows, compiled: float32, the bits of float16, or int8 codes with a scale for each row.
+
+Used by the loops that read a few rows here and there: the walk on the graph and the search along links.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from numba.extending import overload
+
+from longwave.rows.compiled import Array, _float_of
+
+# Float16 read as the upper bits of a float32 has an exponent that is too small by this factor.
+_HALF_BIAS = np.float32(2.0**112)
+# Sums may be taken in any order; what is not a number stays so.
+_FAST = {"reassoc", "contract", "nsz"}
+#: Rows read side by side: memory answers several requests in the time of one.
+ABREAST = 4
+
+# numba's types say that what it compiles returns something to compile.
+jit: Any = numba.njit
+
+
+def stored_number(code: Any) -> Any:
+    """A stored number as float32, but for the factor of `stored_bias`."""
+    raise NotImplementedError
+
+
+def stored_bias(values: Array) -> Any:
+    """What the numbers of `stored_number` are to be multiplied with."""
+    raise NotImplementedError
+
+
+@overload(stored_number, strict=False, inline="always")
+def _compiled_number(code: Any) -> Any:
+    if code == numba.types.uint16:  # the bits of a float16: sign, exponent and mantissa are moved to their places
+
+        def half(code: Any) -> Any:
+            bits = np.uint32(code)
+            sign = (bits & np.uint32(0x8000)) << np.uint32(16)
+            return _float_of(np.uint32(sign | ((bits & np.uint32(0x7FFF)) << np.uint32(13))))
+
+        return half
+    return lambda code: np.float32(code)
+
+
+@overload(stored_bias, strict=False, inline="always")
+def _compiled_bias(values: Any) -> Any:
+    if values.dtype == numba.types.uint16:
+        return lambda values: _HALF_BIAS
+    return lambda values: np.float32(1)
+
+
+@jit(fastmath=_FAST)
+def product(row: Array, waves: Array) -> Any:
+    """One row times one vector, but for the factors of `stored_bias` and `scale_of`."""
+    total = np.float32(0)
+    for c in range(waves.shape[0]):
+        total += stored_number(row[c]) * waves[c]
+    return total
+
+
+@jit(fastmath=_FAST)
+def products_of_four(a: Array, b: Array, c: Array, d: Array, waves: Array) -> Any:
+    """Four rows at once: the memory of all four is on its way while the first is summed."""
+    s, t, u, v = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
+    for i in range(waves.shape[0]):
+        w = waves[i]
+        s += stored_number(a[i]) * w
+        t += stored_number(b[i]) * w
+        u += stored_number(c[i]) * w
+        v += stored_number(d[i]) * w
+    return s, t, u, v
+
+
+@jit
+def scale_of(scales: Array, row: int) -> Any:
+    """What a row is multiplied with: int8 codes have a scale each."""
+    return scales[row] if scales.shape[0] else np.float32(1)
+
+
+@jit
+def score_rows(
+    values: Array, scales: Array, row_of: Array, numbers: Array, waves: Array, out: Array, start: int, stop: int
+) -> None:
+    """out[i] = row of numbers[i] · waves, from start to stop. row_of: (n,) the row of each number, or (0,) for its own.
+
+    Times what `stored_bias` says: the caller has it in `waves`.
+    """
+    mapped = row_of.shape[0] > 0
+    place = start
+    while place + ABREAST <= stop:
+        a, b, c, d = numbers[place], numbers[place + 1], numbers[place + 2], numbers[place + 3]
+        if mapped:
+            a, b, c, d = row_of[a], row_of[b], row_of[c], row_of[d]
+        s, t, u, v = products_of_four(values[a], values[b], values[c], values[d], waves)
+        out[place], out[place + 1] = s * scale_of(scales, a), t * scale_of(scales, b)
+        out[place + 2], out[place + 3] = u * scale_of(scales, c), v * scale_of(scales, d)
+        place += ABREAST
+    while place < stop:
+        row = row_of[numbers[place]] if mapped else numbers[place]
+        out[place] = product(values[row], waves) * scale_of(scales, row)
+        place += 1

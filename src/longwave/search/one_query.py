@@ -1,0 +1,120 @@
+"""One query of one vector on the default plan: the usual search of a server, in a few compiled calls.
+
+The same first search, y, walk, blend and confidence as `scoring` has for any number of queries, of any kind; what is
+not usual goes there. One query takes the calling thread alone, and others search beside it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from longwave.graph.weights import Local
+from longwave.rows.encoded import Compact, plain, stored_rows
+from longwave.search.blending import LAST, Anchor, Blending, candidate_count, near_count
+from longwave.search.euclidean import Euclidean
+from longwave.search.euclidean_view import SAME
+from longwave.search.first import SPREAD, lists_needed
+from longwave.search.queries import Queries
+from longwave.search.snapshot import Snapshot
+from longwave.search.trust import ASKED, chance
+from longwave.solvers import BestFirst, Solver
+from longwave.solvers.graph_walk import ground_of, walk
+from longwave.solvers.spectral import Spectral
+from longwave.stores.approximate import Approximate
+from longwave.stores.memory import Memory
+from longwave.types import Array, Filter, Hits
+
+_SPECTRAL = {complement: Spectral(complement) for complement in (True, False)}
+
+
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """What the loops read of a snapshot: plain arrays. rows, row_scales: the vectors. scales: σ of the vertices."""
+
+    rows: Array
+    row_scales: Array
+    scales: Array
+    reach: Array
+    labels: Array
+    sizes: Array
+
+
+def _read(snapshot: Snapshot) -> _Read | None:
+    """Made once; None where a snapshot is not usual: every vector an item, none added, none removed, kernel `Local`."""
+    kept = snapshot.system.kept
+    if "one query" not in kept:
+        kept["one query"] = _read_of(snapshot)
+    found: _Read | None = kept["one query"]
+    return found
+
+
+def _read_of(snapshot: Snapshot) -> _Read | None:
+    held, graph = snapshot.vertices, snapshot.graph
+    held = held.over if isinstance(held, Approximate) else held
+    if not (isinstance(held, Memory) and isinstance(held.values, np.ndarray | Compact)) or graph.scales is None:
+        return None
+    if snapshot.pooling is not None or snapshot.added is not None or snapshot.items.live is not None:
+        return None
+    if type(snapshot.similarity) is not Local or not BestFirst().serves(snapshot.system):
+        return None
+    arrays = (*stored_rows(held.values), graph.scales, graph.reach, graph.labels, graph.component_sizes)
+    return _Read(*(plain(array) for array in arrays))
+
+
+def serves(snapshot: Snapshot, queries: Queries, solver: Solver | Euclidean, blend: Blending | None) -> bool:
+    """Whether this way is open."""
+    single = len(queries.regions) == 1 and queries.weights[0] == 1
+    return single and type(solver) is BestFirst and type(blend) is Anchor and _read(snapshot) is not None
+
+
+def answer(
+    snapshot: Snapshot, queries: Queries, k: int, *, filter: Filter, neighbors: int, solver: BestFirst, blend: Anchor
+) -> Hits | None:
+    """Hits of one query, (1, k); None where it has to go the general way. Parameters as for `scoring.search`."""
+    from longwave.rows import query_loops
+
+    items, kernel, read = snapshot.items, snapshot.similarity, _read(snapshot)
+    assert isinstance(kernel, Local)
+    assert read is not None
+    k, query = min(k, items.n_live), queries.regions[0]
+    looked_up = min(max(lists_needed(snapshot, neighbors), near_count(blend, k)), snapshot.n_vertices)
+    found = snapshot.vertices.search(queries.regions, looked_up)
+    ids, products = found.ids[0], found.similarities[0]
+    vertices, y = query_loops.observe(
+        ids, products, neighbors, kernel.neighbor, kernel.query_steepness, kernel.exponent, read.scales
+    )
+    if not len(vertices) or ids[-1] < 0:
+        return None
+    walked = walk(
+        ground_of(snapshot.system),
+        vertices,
+        y,
+        filter,
+        _SPECTRAL[solver.complement],
+        count=candidate_count(blend, k),
+        more=np.sort(ids),
+        walking=solver,
+    )
+    if items.count_in(walked.targets) < k:
+        return None
+    targets, scores = query_loops.anchored(
+        read.rows,
+        read.row_scales,
+        query,
+        walked.targets,
+        walked.scores,
+        ids,
+        products,
+        1 - SAME * len(query) ** 0.5,
+        products[min(SPREAD, len(products)) - 1],
+        blend.weight,
+        blend.steepness,
+        blend.root,
+        LAST,
+        k,
+    )
+    known = query_loops.trust_features(ids, products, ASKED, vertices, y, read.reach, read.labels, read.sizes)
+    places, values = items.expand(targets[None, :], scores[None, :], k)
+    return Hits(items.ids[places], values, confidence=chance(np.array([known])), route="sublinear")

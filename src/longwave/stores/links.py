@@ -1,0 +1,234 @@
+"""Nearest rows by links: every row knows some near ones in different directions, and a search goes from row to row.
+
+The links are chosen from the neighbour lists that a build has anyway, so that they cost seconds and a few dozen numbers
+a row; nothing is stored twice. Beside the rows there are entries, linked among themselves, where a search begins: every
+32nd row at random, and one of each part that no link leads to from there. On Fashion-MNIST, 60,000 ×
+784, one query finds .995 of its neighbours in little more than the time in which HNSW finds .98.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longwave.errors import InputError
+from longwave.graph.lists import build_lists, nearest
+from longwave.plan import Structure
+from longwave.rows.encoded import plain, stored_rows
+from longwave.types import Array, Neighbors
+
+#: The name of this kind of search, beside the factory strings of faiss.
+KIND = "links"
+# Links that are chosen of a row's own, and all of them, those of others that chose it included.
+_CHOSEN, _MOST = 32, 48
+# How much nearer another must be to lead there in its place: 0.4 of the squared distance.
+_SLACK = 0.4
+# One row in so many is an entry, at most so many; and of those again one in so many is looked at first.
+_SPARSE, _ENTRIES, _LISTS = 32, 20_000, 32
+# Entries that are kept on the way to the rows: at least so many, and one in so many rows.
+_WIDE, _PER_ENTRY = 8, 4
+# Rows that may be kept on the way, in steps: the first that reaches the wanted recall is taken.
+_EFFORTS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
+#: Recall of the nearest 10 where nothing is said.
+TARGET = 0.995
+_NO_ROWS: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+# Rows that the recall is measured with.
+_SAMPLE = 400
+# Float16 is read as bits (`rows.row_loops`).
+_HALF_BIAS = np.float32(2.0**112)
+
+
+@dataclass(frozen=True, eq=False)
+class Ways:
+    """Links between rows, CSR without values. ends: (n + 1,); links: numbers."""
+
+    ends: NDArray[np.int64]
+    links: NDArray[np.int32]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes it takes."""
+        return int(self.ends.nbytes + self.links.nbytes)
+
+    @classmethod
+    def between(cls, rows: NDArray[np.float32], lists: Neighbors) -> Ways:
+        """Chosen from lists of the rows, and taken both ways."""
+        from longwave.rows import link_loops
+
+        chosen = np.full((len(rows), _CHOSEN), -1, dtype=np.int32)
+        ids = np.ascontiguousarray(lists.ids, dtype=np.int64)
+        link_loops.spread_links(rows, ids, np.ascontiguousarray(lists.similarities), _SLACK, chosen)
+        return cls(*link_loops.both_ways(chosen, _MOST))
+
+    def unreached(self, entries: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Rows that no entry leads to, one for each part; no more than there may be entries."""
+        from longwave.rows import link_loops
+
+        return np.asarray(link_loops.unreached(self.ends, self.links, entries, max(0, _ENTRIES - len(entries))))
+
+
+@dataclass(eq=False)
+class _Scratch:
+    """Which rows a search has seen: one at a time writes to it."""
+
+    stamps: NDArray[np.int64]
+    used: int = 0
+
+    def next_stamps(self, count: int) -> int:
+        """The first of so many numbers that no search has used."""
+        self.used += count
+        return self.used - count + 1
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """A search along links. Any number of threads may search at a time; a query takes the calling one.
+
+    rows: float32, or `Compact`. ways: of the rows. entries: (e,) rows to begin at; entry_ways: between these, by place.
+    facts: effort, the rows that are kept on the way; recall of the best k, measured when it was built.
+    """
+
+    rows: Any
+    ways: Ways
+    entries: NDArray[np.int32]
+    entry_ways: Ways
+    facts: Structure
+    _free: list[_Scratch] = field(default_factory=list, repr=False)
+
+    def search(self, queries: NDArray[np.float32], k: int, *, without: Array | None = None) -> Neighbors:
+        """About the k rows of largest inner product with each query. (q, d) -> lists (q, k), −1 where there is none.
+
+        without: (q,) a row for each query that is not there for it.
+        """
+        from longwave.rows import link_loops
+
+        asked = np.ascontiguousarray(queries, dtype=np.float32)
+        ids, products = np.empty((len(asked), k), dtype=np.int64), np.empty((len(asked), k), dtype=np.float32)
+        scratch = self.borrow()
+        try:
+            link_loops.nearest_linked(
+                *self.plain,
+                asked * _HALF_BIAS if self.plain[0].dtype == np.uint16 else asked,
+                _NO_ROWS if without is None else without,
+                self.effort_for(k),
+                max(_WIDE, self.facts.effort // _PER_ENTRY),
+                scratch.stamps,
+                scratch.next_stamps(2 * len(asked)),
+                ids,
+                products,
+            )
+        finally:
+            self.give_back(scratch)
+        return Neighbors(ids, products)
+
+    def effort_for(self, k: int) -> int:
+        """Rows that are kept on the way to k of them; more than was measured are looked for harder."""
+        return max(self.facts.effort, int(1.5 * k))
+
+    @cached_property
+    def plain(self) -> tuple[Any, ...]:
+        """What the loops read: rows, links, entries; read-only, so that every loop is compiled once."""
+        ways, between = self.ways, self.entry_ways
+        arrays = (*stored_rows(self.rows), ways.ends, ways.links, self.entries, between.ends, between.links)
+        return (*(plain(array) for array in arrays), -(-len(self.entries) // _SPARSE))
+
+    def borrow(self) -> _Scratch:
+        """Something to write to that no other search has."""
+        try:
+            return self._free.pop()  # one step of the interpreter: threads need no lock
+        except IndexError:
+            return _Scratch(np.zeros(len(self.rows), dtype=np.int64))
+
+    def give_back(self, scratch: _Scratch) -> None:
+        """For the next search."""
+        self._free.append(scratch)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the links; the rows are not its own."""
+        return self.ways.nbytes + self.entries.nbytes + self.entry_ways.nbytes
+
+    def over(self, rows: Any) -> Links:
+        """The same links over the same rows, stored in fewer bytes."""
+        return replace(self, rows=rows, _free=[])
+
+    def pack(self) -> dict[str, Array]:
+        """Its arrays, for the index folder."""
+        return {
+            "ends": self.ways.ends,
+            "links": self.ways.links,
+            "entries": self.entries,
+            "entry_ends": self.entry_ways.ends,
+            "entry_links": self.entry_ways.links,
+        }
+
+    @classmethod
+    def unpack(cls, arrays: Mapping[str, Array], rows: Any, facts: Structure) -> Links:
+        """From `pack`; ValueError where a number leads out of bounds, which compiled code does not look for."""
+        entries = _numbers(arrays, "entries", len(rows))
+        if not len(entries) or facts.effort < 1:
+            raise ValueError(f"links have {len(entries)} entries and an effort of {facts.effort}")
+        ways = Ways(_ends(arrays, "ends", len(rows), "links"), _numbers(arrays, "links", len(rows)))
+        between = Ways(
+            _ends(arrays, "entry_ends", len(entries), "entry_links"), _numbers(arrays, "entry_links", len(entries))
+        )
+        return cls(rows, ways, entries, between, facts)
+
+
+def build(
+    rows: NDArray[np.float32],
+    lists: Neighbors | None = None,
+    *,
+    seed: int = 0,
+    k: int = 10,
+    target: float | None = None,
+) -> Links:
+    """Link rows (n, d), and choose the effort: the least that finds `target` of the true k of a row that is taken out.
+
+    lists: of the rows, where they are known. A target that is not reached is told by `facts.recall`.
+    """
+    if len(rows) < 2:
+        raise InputError("links need at least two rows; leave the search out")
+    rows = np.ascontiguousarray(rows, dtype=np.float32)
+    if lists is None:
+        lists, _ = build_lists(rows, k=min(_LISTS, len(rows) - 1), seed=seed)
+    rng = np.random.default_rng(seed)
+    entries = rng.permutation(len(rows))[: min(max(1, len(rows) // _SPARSE), _ENTRIES)].astype(np.int32)
+    ways = Ways.between(rows, lists)
+    entries = np.concatenate([entries, ways.unreached(entries)])
+    few = np.ascontiguousarray(rows[entries])
+    near = nearest(few, few, k=min(_LISTS + 1, len(few)))  # itself among them, which is passed over
+    known = Structure(KIND, _EFFORTS[0], 0.0, min(k, lists.ids.shape[1]))
+    made = Links(rows, ways, entries, Ways.between(few, near), known)
+    others = np.setdiff1d(np.arange(len(rows)), entries)  # without an entry there would be no way to its part
+    sample = rng.choice(others, size=min(_SAMPLE, len(others)), replace=False)
+    worst = lists.similarities[sample, known.k - 1]
+    for effort in _EFFORTS:
+        made = replace(made, facts=replace(known, effort=effort))
+        found = made.search(rows[sample], known.k, without=sample).similarities
+        hit = found >= worst[:, None] - 1e-5  # one as good as the k-th true one counts: ties fall either way
+        made = replace(made, facts=replace(made.facts, recall=float(hit.mean()) if hit.size else 1.0))
+        if made.facts.recall >= (TARGET if target is None else target):
+            break
+    return made
+
+
+def _numbers(arrays: Mapping[str, Array], name: str, end: int) -> NDArray[np.int32]:
+    found = arrays[name]
+    if found.dtype != np.int32 or found.ndim != 1 or (found.size and not (found.min() >= 0 and found.max() < end)):
+        raise ValueError(f"{name} has numbers outside of 0 … {end - 1}")
+    return found
+
+
+def _ends(arrays: Mapping[str, Array], name: str, n: int, over: str) -> NDArray[np.int64]:
+    ends = arrays[name]
+    if ends.dtype != np.int64 or ends.shape != (n + 1,):
+        raise ValueError(f"{name} has the shape {ends.shape}, not ({n + 1},)")
+    if ends[0] != 0 or ends[-1] != len(arrays[over]) or (ends[1:] < ends[:-1]).any():
+        raise ValueError(f"{name} does not fit {over}")
+    return ends
