@@ -1,14 +1,12 @@
 """Several changes as one commit: all of them or nothing; ids that change; what is kept beside the items."""
 
-import shutil
-
 import numpy as np
 import pytest
 from living_samples import copy, vectors
 
 import longwave as lw
-from longwave.collection import Collection, renewal
-from longwave.collection.folder import Files
+from failing_disk import check_all_or_nothing
+from longwave.collection import renewal
 from longwave.errors import InputError
 
 pytestmark = pytest.mark.filterwarnings("ignore::longwave.errors.DataWarning")
@@ -84,52 +82,12 @@ def test_nothing_to_change_is_no_commit(tmp_path):
         assert collection.version == 1
 
 
-class Failing(Files):
-    """A disk on which the n-th call that changes something fails."""
-
-    left = 10**9
-
-    def __getattribute__(self, name):
-        found = super().__getattribute__(name)
-        if name not in ("create", "write", "sync", "link", "mkdir"):
-            return found
-
-        def counted(*given, **options):
-            Failing.left -= 1
-            if Failing.left < 0:
-                raise OSError(5, "Input/output error")
-            return found(*given, **options)
-
-        return counted
-
-
 def test_a_disk_that_fails_anywhere_leaves_the_old_state_or_the_new(tmp_path):
     start = copy("strings", tmp_path)
     with lw.open(start) as collection:
         collection.add(vectors(2, 8), ids=["more", "most"])
-        before = everything(collection)
-    whole = shutil.copytree(start, tmp_path / "whole")
-    with lw.open(whole) as collection:
-        all_at_once(collection)
-        after = everything(collection)
-    seen = []
-    for calls in range(200):
-        path = shutil.copytree(start, tmp_path / str(calls))
-        Failing.left = calls
-        try:
-            with Collection(path, files=Failing()) as collection:
-                all_at_once(collection)
-            told = True
-        except OSError:
-            told = False
-        found = everything(lw.open(path))
-        assert found == after if told else found in (before, after)
-        seen.append(found == after)
-        if told:
-            break
-    assert seen[-1]
-    assert not seen[0]
-    assert len(seen) > 10
+    calls = check_all_or_nothing(start, tmp_path, all_at_once, lambda path: everything(lw.open(path)))
+    assert calls > 20
 
 
 def test_renamed_and_noted_during_a_refresh(tmp_path, monkeypatch):

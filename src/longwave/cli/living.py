@@ -91,7 +91,7 @@ def add(
     with open_collection(index) as opened:
         if not pictures.is_of_pictures(opened.index.about):
             raise InputError(f"{index} was built from vectors: give a file of new ones to add")
-        work = Path(f"{index}.work")
+        work = Path(f"{index}.add.work")
         with p.described_in(work) as progress:
             done = pictures.sync(
                 opened,
