@@ -272,16 +272,33 @@ def test_a_known_picture_that_cannot_be_read_stays_what_it_was(place, small, cou
         assert sync(collection, encoder=counted, progress=False).changed == ("moon.jpg",)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_without_permission_is_listed(place, counted):
-    path = place / "photos" / "moon.jpg"
-    os.utime(path, (1e9, 1e9))
-    path.chmod(0)
+def test_a_file_that_must_not_be_read_is_listed(place, counted, monkeypatch):
+    def refused(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    os.utime(place / "photos" / "moon.jpg", (1e9, 1e9))
+    monkeypatch.setattr(syncing, "state_of", refused)
     with lw.open(place / "i.longwave") as collection:
         done = sync(collection, encoder=counted, progress=False)
     assert done.same == 11
-    assert done.skipped[0][0] == "moon.jpg"
-    assert "check its permissions" in done.skipped[0][1]
+    assert [name for name, _ in done.skipped] == ["moon.jpg"]
+    assert "moon.jpg cannot be read (Permission denied); check its permissions" in done.skipped[0][1]
+
+
+def test_what_is_written_while_it_is_described_is_seen_the_next_time(place, small, encoder, counted):
+    path = place / "photos" / "coffee.jpg"
+    write(path, small["coffee"])
+
+    class Overtaken(Counted):
+        def __call__(self, pictures):
+            write(path, small["retina"])
+            return super().__call__(pictures)
+
+    with lw.open(place / "i.longwave") as collection:
+        assert sync(collection, encoder=Overtaken(encoder), progress=False).new == ("coffee.jpg",)
+        assert sync(collection, encoder=counted, progress=False).changed == ("coffee.jpg",)
+        found = Gallery(collection.index, encoder=counted).query(path).vectors
+        np.testing.assert_allclose(rows(collection.index, "coffee.jpg") @ found.T, 1, atol=1e-3)
 
 
 def test_a_folder_within(place, small, counted):
