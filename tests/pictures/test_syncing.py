@@ -291,7 +291,8 @@ def test_what_is_written_while_it_is_described_is_seen_the_next_time(place, smal
 
     class Overtaken(Counted):
         def __call__(self, pictures):
-            write(path, small["retina"])
+            if pictures.shape[1:3] != (224, 320):
+                write(path, small["retina"])
             return super().__call__(pictures)
 
     with lw.open(place / "i.longwave") as collection:

@@ -52,14 +52,15 @@ def add(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Of pictures: look at this folder alone, which lies in that of the index; by default at all of it.",
+            help="Folder of pictures to look at, within that of the index; by default all of that.",
         ),
     ] = None,
     sync: Annotated[
-        bool, typer.Option("--sync", help="Of pictures: also remove those whose file is not there any more.")
+        bool, typer.Option("--sync", help="Remove pictures whose file is not there any more, too.")
     ] = False,
     by_content: Annotated[
-        bool, typer.Option("--by-content", help="Of pictures: read all files, also those of the same size and time.")
+        bool,
+        typer.Option("--by-content", help="Read the files of all pictures, also those of the same size and time."),
     ] = False,
     encoder: p.SameEncoder = None,
     workers: p.Workers = None,
