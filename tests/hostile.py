@@ -222,7 +222,7 @@ def _picture(path: Path) -> None:
 
 
 def _description(path: Path) -> None:
-    from longwave.pictures import Description, read_description
+    from longwave.pictures import Description, index_facts, read_description
 
     found = read_description(path)
     if found is None:
@@ -232,6 +232,7 @@ def _description(path: Path) -> None:
     rows = len(found.vectors) if found.item_of is None else int(found.item_of.max()) + 1
     assert rows <= len(found.paths)
     assert all(isinstance(name, str) for name in found.paths)
+    index_facts(found)
 
 
 def _whitening(path: Path) -> None:
@@ -425,8 +426,9 @@ def _descriptions() -> Iterator[bytes]:
     treatment = Treatment("e", "w", 0.5, 0.5, 4, (0.6, 0.8), dimensions=4)
     paths = tuple(f"{i}.jpg" for i in range(9))
     known = Whitening(X[0], np.eye(4, dtype=np.float32))
-    for item_of, whitening in ((None, None), (np.arange(9), known)):
-        made = Description(X, item_of, paths, "folder", treatment, whitening)
+    files = np.arange(36).reshape(9, 4)
+    for more in ({"item_of": None, "whitening": None}, {"item_of": np.arange(9), "whitening": known, "files": files}):
+        made = Description(vectors=X, paths=paths, folder="folder", treatment=treatment, **more)
         with tempfile.TemporaryDirectory() as folder:
             write_description(made, Path(folder) / "d.h5")
             yield (Path(folder) / "d.h5").read_bytes()

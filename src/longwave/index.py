@@ -261,6 +261,8 @@ class Index(Snapshot):
         """An index that keeps facts of the user's beside its own: how the vectors were made, where the pictures are.
 
         about: anything that JSON can hold. arrays: numbers or strings, by name. Both replace what was attached before.
+        Facts that about["paths"] names, such as "pictures.folder", are paths: they are found again where the index was
+        moved together with what they lead to.
         """
         known, kept = packing.check_notes(about, arrays or {})
         return replace(self, about=known, attached=kept)

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::longwave.errors.DataWarning")
 
 def written(index, path):
     with writer(path, create=True) as own:
-        own.commit(packing.facts(index), packing.pack(index))
+        own.commit(packing.facts(index, path), packing.pack(index))
     return path
 
 

@@ -18,6 +18,7 @@ STEPS = st.lists(
         st.tuples(st.just("add"), st.integers(1, 12)),
         st.tuples(st.just("remove"), st.integers(1, 8)),
         st.tuples(st.just("replace"), st.integers(1, 4)),
+        st.tuples(st.sampled_from(["rename", "swap", "change"]), st.integers(1, 5)),
         st.tuples(st.sampled_from(["reload", "reopen", "compact", "refresh"]), st.just(0)),
     ),
     min_size=1,
@@ -30,6 +31,7 @@ class Model:
 
     def __init__(self, kind):
         self.kind, self.items, self.seed, self.number = kind, start(kind), 100, 1000
+        self.free = []  # ids that nobody has any more
         self.per_item = 2 if kind == "regional" else 1
 
     def rows(self, count):
@@ -37,9 +39,21 @@ class Model:
         return vectors(count * self.per_item, self.seed)
 
     def ids(self, count):
-        names = range(self.number, self.number + count)
-        self.number += count
-        return [f"item {i}" for i in names] if self.kind == "strings" else list(names)
+        """Some that were given up, if there are any, and new ones."""
+        again = [self.free.pop() for _ in range(min(count // 2, len(self.free)))]
+        names = range(self.number, self.number + count - len(again))
+        self.number += len(names)
+        return again + ([f"item {i}" for i in names] if self.kind == "strings" else list(names))
+
+    def drop(self, ids):
+        for name in ids:
+            del self.items[name]
+        self.free += ids
+
+    def rename(self, pairs):
+        moved = {new: self.items.pop(old) for old, new in pairs.items()}
+        self.items |= moved
+        self.free += [old for old in pairs if old not in moved]
 
     def some(self, rng, count):
         known = list(self.items)
@@ -63,14 +77,36 @@ def apply(collection, model, step, count, rng):
         ids = model.some(rng, count)
         if ids:
             collection.remove(ids)
-            for name in ids:
-                del model.items[name]
+            model.drop(ids)
     elif step == "replace":
         ids = model.some(rng, count)
         if ids:
             rows = model.rows(len(ids))
             collection.replace(rows, ids=ids, groups=model.groups(ids))  # keeps the metadata
             model.keep(ids, rows, [model.items[name][1] for name in ids])
+    elif step == "rename":
+        old = model.some(rng, count)
+        pairs = dict(zip(old, model.ids(len(old)), strict=True))
+        collection.change(rename=pairs)
+        model.rename(pairs)
+    elif step == "swap":  # everyone gets the name of another
+        old = model.some(rng, count)
+        pairs = dict(zip(old, np.roll(np.array(old, dtype=object), 1).tolist(), strict=True))
+        collection.change(rename=pairs)
+        model.rename(pairs)
+    elif step == "change":  # all at once: some go, one is replaced, one takes the name of one that goes, some come
+        ids = model.some(rng, count + 2)
+        if len(ids) > 2:
+            replaced, named, *gone = ids
+            fresh = [replaced, *model.ids(2)]
+            rows, version, known = model.rows(3), collection.version, model.items[replaced][1]
+            collection.change(rows, ids=fresh, groups=model.groups(fresh), remove=[replaced, *gone],
+                              rename={named: gone[0]})  # fmt: skip
+            assert collection.version == version + 1
+            model.drop(gone)
+            model.free.remove(gone[0])
+            model.rename({named: gone[0]})
+            model.keep(fresh, rows, [known, None, None])  # without metadata it keeps its own
     elif step == "compact":
         collection.compact(keep=1, grace=0)
     elif step == "refresh":
@@ -94,10 +130,11 @@ def check(collection, model):
     first = collection.search(asked, 1, query_groups=groups).ids[:, 0]
     for name, found in zip(names, first.tolist(), strict=True):
         np.testing.assert_allclose(model.items[found][0], model.items[name][0], atol=1e-6)  # itself, or a copy
-    if max(number for _, number in model.items.values()) >= 5:
+    described = {name for name in names if (model.items[name][1] or 0) >= 5}
+    if described:
         hits = collection.search(asked[: model.per_item], 1000, query_groups=groups[: model.per_item],
                                  where={"n": {"$gte": 5}}, columns=["n"])  # fmt: skip
-        assert sorted(hits.ids[0].tolist()) == sorted(n for n in names if model.items[n][1] >= 5)
+        assert sorted(hits.ids[0].tolist()) == sorted(described)
         assert hits.columns["n"][0] == [model.items[n][1] for n in hits.ids[0].tolist()]
 
 

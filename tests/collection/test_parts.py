@@ -11,6 +11,7 @@ from longwave.collection.folder import read, writer
 from longwave.collection.lookup import Part, find
 from longwave.collection.renewal import method_of, options_of
 from longwave.errors import CorruptIndexError, InputError
+from longwave.items.items import Items
 from longwave.search.queries import Queries
 
 pytestmark = pytest.mark.filterwarnings("ignore::longwave.errors.DataWarning")
@@ -36,6 +37,17 @@ def test_lookup_is_a_dict(steps, cuts):
             ids, removed = [], []
     parts.append(Part(np.array(ids, dtype=np.int64), np.array(sorted(removed), dtype=np.int64)))
     assert find(parts, np.arange(9)).tolist() == [model.get(name, -1) for name in range(9)]
+
+
+def test_an_item_may_have_an_id_before_one_that_was_removed():
+    """Who is renamed stands in front of an earlier owner of the name."""
+    none = np.zeros(0, dtype=np.int64)
+    parts = [Part(np.array([7, 8, 7]), np.array([2])), Part(np.array([8, 8, 9]), np.array([3, 4])), Part(none, none)]
+    assert find(parts, np.array([7, 8, 9, 5])).tolist() == [0, 1, 5, -1]
+    items = Items(np.array([7, 8, 7, 8, 8, 9]), None, removed=np.array([2, 3, 4]))
+    assert items.places([9, 8, 7]).tolist() == [5, 1, 0]
+    with pytest.raises(CorruptIndexError, match="two items have the same id"):
+        Items(np.array([7, 8, 7, 8]), None, removed=np.array([3])).places([8])
 
 
 def test_what_is_outside_of_the_graph_is_observed(tmp_path):

@@ -33,7 +33,7 @@ def write(path, facts, arrays, version=3):
 
 def save(index, path, version=3):
     """`Index.save` of that time: the searches of an index stood in its settings by themselves, without a plan."""
-    facts = packing.facts(index)
+    facts = packing.facts(index, path)
     plan = facts["settings"].pop("plan")
     facts["settings"] |= {"first": plan["vectors"], "second": plan["coordinates"]}
     return write(path, facts, packing.pack(index), version)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +19,7 @@ from longwave.errors import DataWarning, FileError, InputError
 from longwave.pictures import Description, describe_folder, read_whitening
 from longwave.pictures.encoders import DEFAULT, parse_scale
 from longwave.progress import bars
+from longwave.types import Progress
 
 Boxes = Annotated[
     list[str] | None,
@@ -35,6 +37,9 @@ SameEncoder = Annotated[
     str | None,
     typer.Option(metavar="F", help="Where the .onnx file of the index is now, if it was moved; or lite0."),
 ]
+Workers = Annotated[
+    int | None, typer.Option(help="Processes that read pictures; by default one for each core, 0 for none.")
+]
 
 
 @dataclass(frozen=True)
@@ -46,15 +51,30 @@ class Describing:
 
     def describe(self, folder: Path, *, work: Path) -> Description:
         """Describe a folder, with progress; finished parts are kept in `work`."""
-        with bars() as progress, warnings.catch_warnings():
+        with described_in(work) as progress, warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".*pictures are left out", DataWarning)  # they are listed below
-            try:
-                made = describe_folder(folder, self.encoder, workdir=work, progress=progress, **self.options)
-            except KeyboardInterrupt:
-                err.print(f"pictures described so far are in {work}: the same command goes on", soft_wrap=True)
-                raise
+            made = describe_folder(folder, self.encoder, workdir=work, progress=progress, **self.options)
         list_skipped(made.skipped, len(made.paths) + len(made.skipped))
         return made
+
+
+@contextmanager
+def described_in(work: Path) -> Iterator[Progress]:
+    """Bars for pictures that are being described; who stops them is told where the finished ones are."""
+    with bars() as progress:
+        try:
+            yield progress
+        except KeyboardInterrupt:
+            if work.exists():
+                err.print(f"pictures described so far are in {work}: the same command goes on", soft_wrap=True)
+            raise
+
+
+def processes(workers: int | None) -> int:
+    """How many read pictures: as many as are wanted, or one for each core."""
+    if workers is not None and workers < 0:
+        raise InputError(f"--workers must be at least 0, got {workers}")
+    return (os.cpu_count() or 1) if workers is None else workers
 
 
 def list_skipped(skipped: Sequence[tuple[str, str]], total: int, *, shown: int = 20) -> None:
@@ -133,18 +153,13 @@ def description_options(
             help="Learn whitening from pictures of the same thing: a .csv with two paths in the folder on each line.",
         ),
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option(help="Processes that read pictures; by default one for each core, 0 for none.")
-    ] = None,
+    workers: Workers = None,
 ) -> Describing:
     """What the options say."""
     if whiten not in ("pca", "none") and not whiten.endswith(".npz"):
         raise InputError(f"--whiten must be pca, none or an .npz file, got '{whiten}'")
     if pairs is not None and whiten != "pca":
         raise InputError("--pairs learns the whitening; leave out --whiten")
-    cores = (os.cpu_count() or 1) if workers is None else workers
-    if cores < 0:
-        raise InputError(f"--workers must be at least 0, got {cores}")
     chosen = {
         "mean": None if mean is None else parse_scale(mean),
         "std": None if std is None else parse_scale(std),
@@ -159,7 +174,7 @@ def description_options(
         "shrinkage": shrinkage,
         "recentre": recentre,
         "pairs": None if pairs is None else _pairs_from(pairs),
-        "workers": cores,
+        "workers": processes(workers),
     }
     return Describing(encoder, chosen)
 

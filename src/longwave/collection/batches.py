@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from longwave.building.growth import pooling_of, psi_of, vertices_near
 from longwave.collection.living import Living
 from longwave.errors import InputError
-from longwave.items.items import Items
+from longwave.items.items import Items, labels_of
 from longwave.metadata import common_schema
+from longwave.metadata.arrow import need
 from longwave.metadata.described import Sheet, described
 from longwave.rows.vectors import unit_vectors
 from longwave.search.added import Block
@@ -21,7 +22,8 @@ from longwave.search.trust import reciprocity
 from longwave.stores.memory import Memory
 from longwave.types import Array
 
-_NONE = np.zeros(0, dtype=np.int64)
+#: No items.
+NONE = np.zeros(0, dtype=np.int64)
 
 
 def unit_of(living: Living, vectors: ArrayLike) -> NDArray[np.float32]:
@@ -42,21 +44,33 @@ def new_items(living: Living, count: int, ids: ArrayLike | None, groups: ArrayLi
             "items of this collection have one vector each; leave groups out, or create a collection with groups"
         )
     items = Items.make(count, groups=groups, ids=ids)
-    kind = living.base.items.ids.dtype.kind
     if ids is None and groups is None:
-        if kind == "U":
+        if living.base.items.ids.dtype.kind == "U":
             raise InputError("ids of this collection are strings; give ids for the new items too")
         first = max(part.largest for part in living.parts) + 1
         return Items(items.ids + first, items.item_of)
-    if items.ids.dtype.kind != kind:
+    return Items(ids_of(living, items.ids), items.item_of)
+
+
+def ids_of(living: Living, ids: ArrayLike) -> Array:
+    """Ids of a user's, of the kind that the collection has."""
+    given, kind = np.atleast_1d(np.asarray(ids)), living.base.items.ids.dtype.kind
+    if not given.size:
+        return living.base.items.ids[:0]
+    found = labels_of(given, "ids")
+    if found.dtype.kind != kind:
         kinds = {"U": "strings", "i": "whole numbers"}
-        raise InputError(f"ids of this collection are {kinds[kind]}, got {items.ids[0].item()!r}")
-    return items
+        raise InputError(f"ids of this collection are {kinds[kind]}, got {found[0].item()!r}")
+    return found
 
 
-def check_new(living: Living, ids: Array) -> None:
-    """Raise where an id is there already."""
-    known = np.flatnonzero(living.find(ids) >= 0)
+def check_new(living: Living, ids: Array, free: NDArray[np.int64]) -> None:
+    """Raise where an id is there already, or comes twice. free: numbers of items that give theirs up."""
+    values, counts = np.unique(ids, return_counts=True)
+    if (counts > 1).any():
+        raise InputError(f"ids must be distinct, but {counts.max()} items would be {values[counts.argmax()].item()!r}")
+    numbers = living.find(ids)
+    known = np.flatnonzero((numbers >= 0) & ~np.isin(numbers, free))
     if known.size:
         raise InputError(
             f"there is an item with id {ids[known[0]].item()!r} already ({known.size} of {len(ids)} ids are known); "
@@ -78,11 +92,19 @@ def numbers_of(living: Living, ids: Array) -> NDArray[np.int64]:
     return numbers
 
 
-def sheet_of(living: Living, metadata: Any, count: int) -> Sheet:
-    """The metadata of new items; an error where they do not go with what is there."""
+def sheet_of(living: Living, metadata: Any, ids: Array, gone: NDArray[np.int64]) -> Sheet:
+    """The metadata of new items; an error where they do not go with what is there.
+
+    Where none are given, an item in place of one that goes keeps what was known of that. gone: numbers of these.
+    """
     if metadata is None:
-        return Sheet(count)
-    sheet = Sheet.of(metadata, count)
+        numbers = living.find(ids) if len(gone) and living.schema is not None else NONE
+        kept = np.isin(numbers, gone)
+        if not kept.any():
+            return Sheet(len(ids))
+        assert living.index.metadata is not None
+        return Sheet.of_table(living.index.metadata.table.take(need().array(numbers, mask=~kept)))
+    sheet = Sheet.of(metadata, len(ids))
     known = living.schema
     if known is not None and common_schema([known, sheet.table.schema]) != known:
         # Other types: whether every value fits is seen by putting all together, which is rare.
@@ -101,7 +123,7 @@ def make_segment(
     items: Items,
     *,
     sheet: Sheet,
-    removed: NDArray[np.int64] = _NONE,
+    removed: NDArray[np.int64] = NONE,
 ) -> Segment:
     """New items as a segment: one search for each of their vectors. Nothing else of the collection is looked at."""
     count = 2 * base.settings.search.neighbors

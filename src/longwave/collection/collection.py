@@ -6,6 +6,7 @@ import threading
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -13,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from longwave.collection import batches, compaction, living, renewal
+from longwave.collection import compaction, living, renewal
+from longwave.collection.changes import Change, change_of
 from longwave.collection.folder import DISK, Commit, Files, Kept, Vacuumed, Writer, history, read, writer
 from longwave.collection.living import Living
 from longwave.collection.staleness import Staleness, staleness
@@ -22,7 +24,6 @@ from longwave.errors import DataWarning, InputError, StorageError, plural
 from longwave.graph.weights import Kernel
 from longwave.index import Index
 from longwave.items.items import labels_of
-from longwave.metadata.described import Sheet
 from longwave.search import packing
 from longwave.search.explanation import Explanation
 from longwave.search.segments import PREFIX, Segment, merged, pack_segment, prefix_of
@@ -138,26 +139,13 @@ class Collection:
         metadata: one row for each item, as for `Index.with_metadata`; columns that are new are missing elsewhere.
         Costs one search for each vector and the files of the batch, however large the collection is.
         """
-        with self._change:
-            known = self._begin()
-            unit = batches.unit_of(known, vectors)
-            items = batches.new_items(known, len(unit), ids, groups)
-            batches.check_new(known, items.ids)
-            sheet = batches.sheet_of(known, metadata, len(items))
-            segment = batches.make_segment(known.base, known.next_segment, unit, items, sheet=sheet)
-            self._append(segment, f"add {plural(len(items), 'item')}")
+        found = self._apply(vectors, ids, groups, metadata)
         self._warn_if_stale()
-        return items.ids
+        return found
 
     def remove(self, ids: ArrayLike) -> None:
         """Take items out, by id. They are never found again; their vertices remain bridges until `refresh`."""
-        with self._change:
-            known = self._begin()
-            numbers = np.unique(batches.numbers_of(known, self._ids(ids)))
-            if len(numbers) == len(self):
-                raise InputError("remove would leave no item at all; create another collection instead")
-            segment = batches.without(known.base, known.next_segment, numbers)
-            self._append(segment, f"remove {plural(len(numbers), 'item')}")
+        self._apply(remove=ids)
 
     def replace(
         self, vectors: ArrayLike, *, ids: ArrayLike, groups: ArrayLike | None = None, metadata: Any = None
@@ -166,19 +154,34 @@ class Collection:
 
         Parameters as for `add`.
         """
-        with self._change:
-            known = self._begin()
-            unit = batches.unit_of(known, vectors)
-            items = batches.new_items(known, len(unit), ids, groups)
-            numbers = batches.numbers_of(known, items.ids)
-            if metadata is None and known.index.metadata is not None:
-                sheet = Sheet.of_table(known.index.metadata.table.take(numbers))
-            else:
-                sheet = batches.sheet_of(known, metadata, len(items))
-            removed = np.unique(numbers)
-            segment = batches.make_segment(known.base, known.next_segment, unit, items, sheet=sheet, removed=removed)
-            self._append(segment, f"replace {plural(len(items), 'item')}")
+        self._apply(vectors, ids, groups, metadata, remove=ids)
         self._warn_if_stale()
+
+    def change(
+        self,
+        vectors: ArrayLike | None = None,
+        *,
+        ids: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        metadata: Any = None,
+        remove: ArrayLike | None = None,
+        rename: Mapping[Any, Any] | None = None,
+        about: Mapping[str, Any] | None = None,
+        attach: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """Several changes in one commit: all of them or none. Returns the ids of the items that came.
+
+        - remove: ids of items that go.
+        - rename: new ids by old ones, all at once. Such items keep all else: vectors, metadata, place in the graph.
+        - vectors, ids, groups, metadata: items that come, as for `add`. Their ids may be those of items that go; where
+          no metadata is given, such an item keeps what was known of the other.
+        - about: what is kept with the collection (`Index.attach`), in place of what was. attach: arrays kept with it,
+          in place of those of the same names.
+        """
+        notes: dict[str, Any] = {"about": about, "attach": attach}
+        found = self._apply(vectors, ids, groups, metadata, remove=remove, rename=rename, **notes)
+        self._warn_if_stale()
+        return found
 
     def refresh(self, *, progress: Progress | bool | None = None, fast: bool | None = None, **options: Any) -> None:
         """A new graph and basis of all that is there, built as the old ones were. Searches and changes go on meanwhile.
@@ -191,8 +194,9 @@ class Collection:
             made = renewal.rebuilt(before.index, self._kernel, progress, options, fast)
             with self._change:
                 now = self._begin()
+                made = renewal.caught_up(made, before, now)
                 later = renewal.carried_over(made, before, now)
-                facts = {**packing.facts(made), "segments": [], "next_segment": now.next_segment}
+                facts = {**packing.facts(made, self._path), "segments": [], "next_segment": now.next_segment}
                 self._commit(facts, packing.pack(made), later, f"refresh of {plural(len(made), 'item')}")
                 self._warned = False
 
@@ -213,6 +217,11 @@ class Collection:
                 self._commit(facts, kept, [] if whole is None else [whole], "compact")
             assert self._writer is not None
             return self._writer.vacuum(keep=keep, grace=grace)
+
+    def lock(self) -> None:
+        """Take the lock of the writer now and open the newest state, instead of at the first change."""
+        with self._change:
+            self._begin()
 
     def reload(self) -> bool:
         """Follow the writer: open the newest state. Returns whether it is another one."""
@@ -256,22 +265,40 @@ class Collection:
             self._writer = own
         return self._living
 
-    def _append(self, segment: Segment, message: str) -> None:
-        """Commit one more segment: only what is new is written, and what the tiers put together."""
-        state, known = self._living.state, self._living.segments
-        whole = [*known, segment]
-        while count := run_to_merge([own.size for own in whole]):
-            number = max(self._living.next_segment, max(own.number for own in whole) + 1)
-            whole = [*whole[:-count], merged(whole[-count:], number)]
-        kept = [own for own in whole if own in known]
+    def _apply(self, *given: Any, **options: Any) -> Array:
+        """Commit a change, if it is one; the ids of the items that came. Parameters as for `change_of`."""
+        with self._change:
+            made = change_of(self._begin(), self._path, *given, **options)
+            if made:
+                self._append(made)
+        return made.ids
+
+    def _append(self, change: Change) -> None:
+        """Write what is new, and what the tiers put together. All other files are kept."""
+        known, start = self._living, len(self._living.base.items)
+        named = {"ids": change.renaming.of_part(known.base.items.ids, 0)}
+        whole: list[Segment] = []
+        for own in known.segments:
+            ids = change.renaming.of_part(own.ids, start)
+            named[f"{prefix_of(own.number)}ids"] = ids
+            whole.append(own if ids is None else replace(own, ids=ids))
+            start += len(own.ids)
+        before = list(whole)
+        if change.segment is not None:
+            whole.append(change.segment)
+            while count := run_to_merge([own.size for own in whole]):
+                number = max(known.next_segment, max(own.number for own in whole) + 1)
+                whole = [*whole[:-count], merged(whole[-count:], number)]
+        kept = [own for own in whole if own in before]
+        prefixes = tuple(prefix_of(own.number) for own in kept)
         arrays: dict[str, Array | Kept] = {
-            name: Kept(name)
-            for name in state.entries
-            if not name.startswith(PREFIX) or any(name.startswith(prefix_of(own.number)) for own in kept)
+            name: Kept(name) if (ids := named.get(name)) is None else ids
+            for name in known.state.entries
+            if not name.startswith(PREFIX) or name.startswith(prefixes)
         }
-        told = {one["number"]: one for one in state.facts.get("segments", [])}
-        facts = {**state.facts, "segments": [told[own.number] for own in kept]}
-        self._commit(facts, arrays, whole[len(kept) :], message)
+        told = {one["number"]: one for one in known.state.facts.get("segments", [])}
+        facts = {**known.state.facts, **change.facts, "segments": [told[own.number] for own in kept]}
+        self._commit(facts, {**arrays, **change.arrays}, whole[len(kept) :], change.message)
 
     def _commit(
         self, facts: Mapping[str, Any], arrays: Mapping[str, Array | Kept], later: Sequence[Segment], message: str
@@ -288,17 +315,6 @@ class Collection:
         state = self._writer.state
         assert state is not None
         self._living = living.load(self._path, state, self._kernel, self._living)
-
-    def _ids(self, ids: ArrayLike) -> Array:
-        """Ids of a user's, of the kind that the collection has."""
-        given = np.atleast_1d(np.asarray(ids))
-        if not given.size:
-            return given
-        found, kind = labels_of(given, "ids"), self._living.base.items.ids.dtype.kind
-        if found.dtype.kind != kind:
-            kinds = {"U": "strings", "i": "whole numbers"}
-            raise InputError(f"ids of this collection are {kinds[kind]}, got {found[0].item()!r}")
-        return found
 
     def _warn_if_stale(self) -> None:
         known = self.staleness()

@@ -73,26 +73,24 @@ class Living:
 
 def load(path: str | Path, state: State, kernel: Kernel | None, known: Living | None = None) -> Living:
     """The values of a state. known: an earlier one; what has the same files is taken from it."""
+    if known is not None and _rest(state) != _rest(known.state):
+        known = None
     mine, theirs = _by_segment(state), {} if known is None else _by_segment(known.state)
-    told = state.facts.get("segments", [])
-    if (
-        known is not None
-        and mine.get(None) == theirs.get(None)
-        and state.facts.get("settings") == known.state.facts.get("settings")
-        and state.facts.get("about") == known.state.facts.get("about")
-    ):
-        base, first = known.base, known.parts[0]
-    else:
-        plain = {name: array for name, array in state.arrays.items() if not name.startswith(PREFIX)}
+    plain = {name: array for name, array in state.arrays.items() if not name.startswith(PREFIX)}
+    if known is None:
         base = Index(**fields_of(packing.restore(path, {**state.facts, "segments": []}, plain, kernel)))
         removed = base.items.removed
         first = Part(base.items.ids, np.zeros(0, dtype=np.int64) if removed is None else removed)
-        known = None
+    else:
+        base, first = known.base, known.parts[0]
     old = {} if known is None else {s.number: (s, p) for s, p in zip(known.segments, known.parts[1:], strict=True)}
     made: list[Segment] = []
     parts, before = [first], len(base.items)
     try:
-        for one in told:
+        if known is not None and _notes(state) != _notes(known.state):
+            base = packing.renoted(base, path, state.facts, plain)
+            parts = [Part(base.items.ids, first.removed)]
+        for one in state.facts.get("segments", []):
             number = one.get("number")
             if number in old and mine.get(number) == theirs.get(number):
                 segment, part = old[number]
@@ -107,11 +105,23 @@ def load(path: str | Path, state: State, kernel: Kernel | None, known: Living | 
     return Living(state, base, tuple(made), tuple(parts))
 
 
-def _by_segment(state: State) -> dict[int | None, dict[str, Entry]]:
-    """The files of every segment; those of the base under None."""
-    found: dict[int | None, dict[str, Entry]] = {}
+def _notes(state: State) -> Any:
+    """What of the base can change by itself: ids, and what the user keeps."""
+    own = {name: entry for name, entry in state.entries.items() if packing.is_note(name)}
+    return own, state.facts.get("about"), state.facts.get("beside")
+
+
+def _rest(state: State) -> Any:
+    """What of the base cannot."""
+    own = {n: e for n, e in state.entries.items() if not n.startswith(PREFIX) and not packing.is_note(n)}
+    return own, state.facts.get("settings")
+
+
+def _by_segment(state: State) -> dict[int, dict[str, Entry]]:
+    """The files of every segment, by its number."""
+    found: dict[int, dict[str, Entry]] = {}
     for name, entry in state.entries.items():
         number = name.removeprefix(PREFIX).partition("-")[0]
-        key = int(number) if name.startswith(PREFIX) and number.isdigit() else None
-        found.setdefault(key, {})[name] = entry
+        if name.startswith(PREFIX) and number.isdigit():
+            found.setdefault(int(number), {})[name] = entry
     return found

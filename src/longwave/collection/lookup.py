@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,31 +29,43 @@ class Part:
         """The largest id, of whole numbers; −1 where there is none."""
         return int(self.ids.max()) if len(self.ids) else -1
 
-    def find(self, wanted: Array) -> NDArray[np.int64]:
-        """The last place of each id; −1 where there is none. (m,) -> (m,)"""
-        if not len(self.ids):
-            return np.full(len(wanted), -1)
+    def find(self, wanted: Array, is_gone: Callable[[NDArray[np.int64]], NDArray[np.bool_]]) -> NDArray[np.int64]:
+        """The place of each id; −1 where there is none. is_gone: whether items at some places were removed. (m,)"""
+        found = np.full(len(wanted), -1)
         after = np.searchsorted(self.ids, wanted, side="right", sorter=self.order)
-        found = self.order[np.maximum(after - 1, 0)]
-        return np.where(self.ids[found] == wanted, found, -1)
+        open_ = np.flatnonzero(after)
+        while len(open_):  # again only where an item of that id was removed
+            places = self.order[after[open_] - 1]
+            same = self.ids[places] == wanted[open_]
+            gone = same & is_gone(places)
+            there = same & ~gone
+            found[open_[there]] = places[there]
+            after[open_] -= 1
+            open_ = open_[gone & (after[open_] > 0)]
+        return found
 
 
 def find(parts: Sequence[Part], wanted: Array) -> NDArray[np.int64]:
     """The number of the item that has each id now; −1 where none has. (m,) -> (m,)
 
-    The newest part that has an id decides: an earlier item of that id was removed. Time O(m · parts · log).
+    Earlier items of an id, which were removed, are passed over. Time O(m · parts · log).
     """
     numbers = np.full(len(wanted), -1, dtype=np.int64)
+    removed = [part.removed for part in parts if len(part.removed)]
     start = sum(len(part.ids) for part in parts)
     for part in reversed(parts):
         start -= len(part.ids)
         open_ = np.flatnonzero(numbers < 0)
         if not len(open_):
             break
-        found = part.find(wanted[open_])
+        found = part.find(wanted[open_], partial(_are_removed, removed, start))
         numbers[open_] = np.where(found >= 0, found + start, -1)
-    for part in parts:
-        if len(part.removed):
-            places = np.minimum(np.searchsorted(part.removed, numbers), len(part.removed) - 1)
-            numbers[part.removed[places] == numbers] = -1
     return numbers
+
+
+def _are_removed(removed: Sequence[NDArray[np.int64]], start: int, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether the items at these places of the part that begins at `start` were removed."""
+    numbers, gone = places + start, np.zeros(len(places), dtype=bool)
+    for own in removed:
+        gone |= own[np.minimum(np.searchsorted(own, numbers), len(own) - 1)] == numbers
+    return gone

@@ -48,5 +48,5 @@ def create(
     if metadata is not None:
         index = index.with_metadata(metadata)
     with writer(path, create=True) as own:
-        own.commit(packing.facts(index), packing.pack(index), f"create with {plural(len(index), 'item')}")
+        own.commit(packing.facts(index, path), packing.pack(index), f"create with {plural(len(index), 'item')}")
     return Collection(path, kernel=options.get("kernel"))

@@ -53,8 +53,7 @@ def rebuilt(
     known = None
     if index.metadata is not None:
         known = Described((Sheet.of_table(index.metadata.table.take(index.items.live_numbers())),))
-    made = replace(made, about=index.about, attached=index.attached, metadata=known)
-    return Index(**fields_of(made))
+    return Index(**fields_of(replace(made, metadata=known)))
 
 
 def everything(index: Snapshot) -> tuple[NDArray[np.int64], NDArray[np.int64], Any]:
@@ -69,6 +68,13 @@ def everything(index: Snapshot) -> tuple[NDArray[np.int64], NDArray[np.int64], A
         given = np.flatnonzero(place[items.item_of] >= 0)
         owner = place[items.item_of[given]]
     return given if items.row_of is None else items.row_of[given], owner, items.ids[live]
+
+
+def caught_up(made: Index, before: Living, now: Living) -> Index:
+    """The new base with the ids that its items have now, and with what is kept beside them now."""
+    ids = now.index.items.ids[before.index.items.live_numbers()]
+    items = replace(made.items, ids=ids)
+    return replace(made, items=items, about=now.base.about, attached=now.base.attached)
 
 
 def carried_over(base: Index, before: Living, now: Living) -> list[Segment]:

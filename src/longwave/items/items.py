@@ -18,7 +18,7 @@ class Items:
 
     row_of: (m,) where each vector is stored, as copies of a vector are stored once; None where there are no copies.
     removed: numbers of items that are not there any more, ascending; None for none of them. They keep their number, and
-    what is theirs is found nowhere. Only an id that was removed may occur again, behind it.
+    what is theirs is found nowhere. Only the id of an item that was removed may occur again.
     """
 
     ids: Array
@@ -91,7 +91,7 @@ class Items:
             kinds = {"U": "strings", "i": "whole numbers"}
             raise InputError(f"ids of this index are {kinds[self.ids.dtype.kind]}, got {wanted[0].item()!r}")
         order = self._order
-        # The last of that id: earlier ones were removed.
+        # The last of that id: those before it were removed.
         found = order[np.maximum(np.searchsorted(self.ids, wanted, side="right", sorter=order) - 1, 0)]
         there = self.ids[found] == wanted
         unknown = np.flatnonzero(~there if self.live is None else ~(there & self.live[found]))
@@ -104,7 +104,8 @@ class Items:
 
     @cached_property
     def _order(self) -> NDArray[np.int64]:
-        order = np.argsort(self.ids, kind="stable")
+        """The items by id; of one id, what was removed before what is there."""
+        order = np.argsort(self.ids, kind="stable") if self.live is None else np.lexsort((self.live, self.ids))
         ascending = self.ids[order]
         twice = ascending[1:] == ascending[:-1]
         if self.live is not None:

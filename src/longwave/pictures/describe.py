@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from longwave.checks import check_counts
 from longwave.errors import DataWarning, FileError, InputError, plural
 from longwave.pictures.encoders import DEFAULT, Encoder, Scale, open_encoder
-from longwave.pictures.encoding import Chunk, Raw, encode
+from longwave.pictures.encoding import Chunk, encode
 from longwave.pictures.finding import list_pictures
 from longwave.pictures.opening import Box, Picture, open_picture, picture_name
 from longwave.pictures.reduction import reduce_regions
@@ -42,7 +42,8 @@ class Description:
     """Descriptors of pictures.
 
     vectors: (m, d) unit float32. item_of: (m,) the picture of each, 0 … N−1; None where each has one. paths: (N,) in
-    `folder`. skipped: path and reason of those that could not be read.
+    `folder`. skipped: path and reason of those that could not be read. files: (N, 4) what each was described from
+    (`contents.rows_of`); None where that is not known.
     """
 
     vectors: NDArray[np.float32]
@@ -52,6 +53,7 @@ class Description:
     treatment: Treatment
     whitening: Whitening | None
     skipped: tuple[tuple[str, str], ...] = ()
+    files: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)
@@ -149,22 +151,15 @@ def describe_folder(
             "take one that was learned with this encoder"
         )
     root = Path(folder).absolute()
-    checkpoint = None
-    if workdir is not None:
-        checkpoint = open_checkpoint(Path(workdir), np.zeros(0), {"kind": "pictures"})
-    chunks = encode(
-        [root / name for name in names], treatment, encoder, checkpoint=checkpoint, workers=workers, progress=progress
-    )
-    counts, reasons = _readings(chunks)
-    skipped = tuple((name, reason) for name, reason in zip(names, reasons, strict=True) if reason)
+    chunks = _encoded(root, names, treatment, encoder, workdir, workers, progress)
+    counts, reasons, _ = _readings(chunks)
     readable = [name for name, count in zip(names, counts, strict=True) if count]
     if not readable:
-        raise FileError(f"no picture of the {len(names)} in {folder} can be described; the first: {skipped[0][1]}")
-    if skipped:
+        raise FileError(f"no picture of the {len(names)} in {folder} can be described; the first: {reasons[0]}")
+    failed = [reason for reason in reasons if reason]
+    if failed:
         warnings.warn(
-            f"{len(skipped)} of {len(names)} pictures are left out; the first: {skipped[0][1]}",
-            DataWarning,
-            stacklevel=2,
+            f"{len(failed)} of {len(names)} pictures are left out; the first: {failed[0]}", DataWarning, stacklevel=2
         )
     total = int(counts.sum())
     if learned is not None:
@@ -172,21 +167,30 @@ def describe_folder(
     elif whitening is not None:
         whitening = whitening if dimensions is None else whitening.cut(dimensions)
         whitening = whitening.recentred(_sample(chunks, total, seed)) if recentre else whitening
-    width = treatment.channels if whitening is None else whitening.dimensions
-    vectors = np.empty((total if regions else len(readable), width), dtype=np.float32)
-    filled = 0
-    for raw in (chunk.raw() for chunk in chunks):
-        if not raw.counts.any():
-            continue
-        own = _finished(raw, treatment, whitening)
-        vectors[filled : filled + len(own)] = own
-        filled += len(own)
-    treatment = replace(treatment, whitening=_name(whitening), dimensions=vectors.shape[1])
-    treatment = treatment if found is None else replace(treatment, encoder=found)
-    item_of = np.repeat(np.arange(len(readable)), counts[counts > 0]) if regions else None
-    if reduce is not None and item_of is not None:
-        vectors, item_of = reduce_regions(vectors, item_of, count=reduce, seed=seed, progress=progress)
-    return Description(vectors, item_of, tuple(readable), str(root), treatment, whitening, skipped)
+    made = _described(root, names, chunks, treatment, whitening, seed, progress)
+    return made if found is None else replace(made, treatment=replace(made.treatment, encoder=found))
+
+
+def describe_more(
+    folder: str | Path,
+    names: Sequence[str],
+    encoder: Encoder,
+    treatment: Treatment,
+    whitening: Whitening | None,
+    *,
+    workdir: str | Path | None = None,
+    workers: int = 0,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Description:
+    """Some pictures of a folder, described as others were. Those that cannot be read are listed in `skipped`.
+
+    names: paths in the folder. Another encoder or whitening than the treatment's is an error. The work as for
+    `describe_folder`.
+    """
+    _check_same(encoder, treatment, whitening)
+    chunks = _encoded(Path(folder), names, treatment, encoder, workdir, workers, progress)
+    return _described(Path(folder), names, chunks, treatment, whitening, seed, progress)
 
 
 def describe_queries(
@@ -202,9 +206,7 @@ def describe_queries(
     boxes: one for each picture, None for the whole. A picture that cannot be read, a box outside of it and another
     encoder or whitening than the treatment's are errors.
     """
-    known = Treatment.of(encoder)
-    same = {name: getattr(known, name) for name in ("weights", "mean", "std", "channels", "answer")}
-    treatment.check_same(replace(treatment, whitening=_name(whitening), **same))
+    _check_same(encoder, treatment, whitening)
     crops: Sequence[Box | None] = [None] * len(pictures) if boxes is None else boxes
     if len(crops) != len(pictures):
         raise InputError(
@@ -217,15 +219,69 @@ def describe_queries(
             name = picture_name(picture)
             raise InputError(f"the encoder gives values that are not finite (NaN or infinite) for {name}")
         own = pooled_regions(feature_map, pool=treatment.pool, scales=treatment.scales).astype(np.float16)
-        made = _finished(Raw(own, np.array([len(own)]), np.array([""])), treatment, whitening)
+        made = _finished(own, np.array([len(own)]), treatment, whitening)
         seen = made.any(axis=1)  # regions without any feature have nothing to search for
         parts.append(made[seen] if seen.any() else made)
     return np.concatenate(parts), np.repeat(np.arange(len(parts)), [len(part) for part in parts])
 
 
-def _readings(chunks: list[Chunk]) -> tuple[NDArray[np.int64], list[str]]:
+def _check_same(encoder: Encoder, treatment: Treatment, whitening: Whitening | None) -> None:
+    """Raise unless this encoder and whitening are those of the treatment."""
+    known = Treatment.of(encoder)
+    same = {name: getattr(known, name) for name in ("weights", "mean", "std", "channels", "answer")}
+    treatment.check_same(replace(treatment, whitening=_name(whitening), **same))
+
+
+def _encoded(
+    root: Path,
+    names: Sequence[str],
+    treatment: Treatment,
+    encoder: Encoder,
+    workdir: str | Path | None,
+    workers: int,
+    progress: Progress | None,
+) -> list[Chunk]:
+    """Regions of some pictures, before whitening."""
+    work = None if workdir is None else open_checkpoint(Path(workdir), np.zeros(0), {"kind": "pictures"})
+    paths = [root / name for name in names]
+    return encode(paths, treatment, encoder, checkpoint=work, workers=workers, progress=progress)
+
+
+def _described(
+    root: Path,
+    names: Sequence[str],
+    chunks: list[Chunk],
+    treatment: Treatment,
+    whitening: Whitening | None,
+    seed: int,
+    progress: Progress | None,
+) -> Description:
+    """The regions of pictures, whitened, and summed or reduced where that is their treatment."""
+    counts, reasons, files = _readings(chunks)
+    there = counts > 0
+    paths = tuple(name for name, count in zip(names, counts, strict=True) if count)
+    width = treatment.channels if whitening is None else whitening.dimensions
+    vectors = np.empty((int(counts.sum()) if treatment.regions else len(paths), width), dtype=np.float32)
+    filled = 0
+    for raw in (chunk.raw() for chunk in chunks):
+        if not raw.counts.any():
+            continue
+        own = _finished(raw.vectors, raw.counts[raw.counts > 0], treatment, whitening)
+        vectors[filled : filled + len(own)] = own
+        filled += len(own)
+    item_of = np.repeat(np.arange(len(paths)), counts[there]) if treatment.regions else None
+    if treatment.reduce is not None and item_of is not None and len(item_of):
+        vectors, item_of = reduce_regions(vectors, item_of, count=treatment.reduce, seed=seed, progress=progress)
+    treatment = replace(treatment, whitening=_name(whitening), dimensions=width)
+    skipped = tuple((name, reason) for name, reason in zip(names, reasons, strict=True) if reason)
+    return Description(vectors, item_of, paths, str(root), treatment, whitening, skipped, files[there])
+
+
+def _readings(chunks: list[Chunk]) -> tuple[NDArray[np.int64], list[str], NDArray[np.int64]]:
+    """Regions of each picture, why there are none, and the files."""
     read = [chunk.readings() for chunk in chunks]
-    return np.concatenate([counts for counts, _ in read]), [reason for _, reasons in read for reason in reasons]
+    reasons = [reason for _, own, _ in read for reason in own]
+    return np.concatenate([counts for counts, _, _ in read]), reasons, np.concatenate([files for _, _, files in read])
 
 
 def _sample(chunks: list[Chunk], total: int, seed: int) -> NDArray[np.float32]:
@@ -256,13 +312,14 @@ def _check_pairs(pairs: Sequence[tuple[str, str]] | None, names: list[str]) -> N
         )
 
 
-def _finished(raw: Raw, treatment: Treatment, whitening: Whitening | None) -> NDArray[np.float32]:
-    """Whitened regions, or their sum for each picture. (m, C) -> (m or pictures, d)"""
-    vectors = raw.vectors.astype(np.float32)
+def _finished(
+    regions: NDArray[np.float16], counts: NDArray[np.int64], treatment: Treatment, whitening: Whitening | None
+) -> NDArray[np.float32]:
+    """Whitened regions, or their sum for each picture. counts: regions of each. (m, C) -> (m or pictures, d)"""
+    vectors = regions.astype(np.float32)
     unit = vectors if whitening is None else normalize(whitening(vectors))
     if treatment.regions:
         return unit
-    counts = raw.counts[raw.counts > 0]
     return normalize(np.add.reduceat(unit, np.cumsum(counts) - counts, axis=0))
 
 

@@ -17,15 +17,20 @@ from longwave.types import Array
 
 # The attribute that makes an HDF5 file one of ours.
 _MARK = "longwave"
-_ARRAYS = ("vectors", "item_of", "paths", "whitening_mean", "whitening_projection")
+_ARRAYS = ("vectors", "item_of", "paths", "whitening_mean", "whitening_projection", "files")
 
 
 def write_description(description: Description, path: str | Path) -> None:
-    """As .h5: `vectors` (m, d), `paths` (N,), `item_of` (m,) for regions, the whitening, the treatment as JSON."""
+    """As .h5: `vectors` (m, d), `paths` (N,), `files`, `item_of` (m,) for regions, whitening, treatment as JSON."""
     h5py = _h5py()
     target = Path(path)
     partial = target.with_suffix(".partial")
-    about, arrays = index_facts(description)
+    about = index_facts(description)[0]
+    known = description.whitening
+    flat: dict[str, Array] = (
+        {} if known is None else {"whitening_mean": known.mean, "whitening_projection": known.projection}
+    )
+    flat |= {} if description.files is None else {"files": description.files}
     try:
         with h5py.File(partial, "w") as file:
             file.attrs[_MARK] = json.dumps({**about[KEY], "skipped": description.skipped})
@@ -33,7 +38,7 @@ def write_description(description: Description, path: str | Path) -> None:
             file["paths"] = [name.encode("utf-8", "surrogateescape") for name in description.paths]
             if description.item_of is not None:
                 file["item_of"] = description.item_of
-            for name, array in arrays.items():
+            for name, array in flat.items():
                 file[name] = array.ravel()  # flat: `vectors` stays the only matrix, which all readers then find
         partial.rename(target)
     except OSError as error:
@@ -78,11 +83,17 @@ def _described(facts: dict[str, Any], arrays: dict[str, Array]) -> Description:
         known["whitening_projection"] = known["whitening_projection"].reshape(len(mean), vectors.shape[1])
         if any(array.dtype != np.float32 for array in known.values()) or mean.ndim != 1:
             raise ValueError("the whitening is not of float32")
+    files = arrays.get("files")
+    if files is not None:
+        files = files.reshape(len(paths), 4)
+        if files.dtype != np.int64:
+            raise ValueError(f"files are {files.dtype}, not whole numbers")
     treatment = Treatment.from_facts(facts["recipe"])
     folder, skipped = facts["folder"], tuple((name, reason) for name, reason in facts["skipped"])
     if not all(isinstance(text, str) for text in (folder, *(text for pair in skipped for text in pair))):
         raise ValueError("the folder and the pictures left out are not text")
-    return Description(vectors, item_of, tuple(paths.tolist()), folder, treatment, whitening_from(known), skipped)
+    names, whitening = tuple(paths.tolist()), whitening_from(known)
+    return Description(vectors, item_of, names, folder, treatment, whitening, skipped, files)
 
 
 def _h5py() -> Any:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from longwave.errors import FileError, ResourceError
 from longwave.files.bounded import read_json
+from longwave.pictures.contents import FileState, rows_of, state_of
 from longwave.pictures.encoders import Encoder
 from longwave.pictures.opening import open_picture
 from longwave.pictures.regions import pooled_regions
@@ -37,12 +38,22 @@ class Raw:
     """Regions of a chunk of pictures before whitening.
 
     vectors: (m, C) float16 unit, of a picture the whole first. counts: (pictures,) regions of each, 0 for those that
-    could not be read. reasons: (pictures,) why, else empty.
+    could not be read. reasons: (pictures,) why, else empty. files: (pictures, 4) their files, as `contents.rows_of` has
+    them.
     """
 
     vectors: NDArray[np.float16]
     counts: NDArray[np.int64]
     reasons: Array
+    files: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Decoded:
+    """A picture that was read: its pixels, or the reason why there are none; and its file as it was before."""
+
+    pixels: NDArray[np.uint8] | str
+    file: FileState | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +66,14 @@ class Chunk:
 
     def raw(self) -> Raw:
         """All of it."""
-        return self.held or Raw(*self._read("vectors", "counts", "reasons"))
+        return self.held or Raw(*self._read("vectors", "counts", "reasons", "files"))
 
-    def readings(self) -> tuple[NDArray[np.int64], list[str]]:
-        """counts and reasons alone."""
-        counts, reasons = (self.held.counts, self.held.reasons) if self.held else self._read("counts", "reasons")
-        return counts, reasons.tolist()
+    def readings(self) -> tuple[NDArray[np.int64], list[str], NDArray[np.int64]]:
+        """counts, reasons and files alone."""
+        held = self.held
+        known = (held.counts, held.reasons, held.files) if held else self._read("counts", "reasons", "files")
+        counts, reasons, files = known
+        return counts, reasons.tolist(), files
 
     def _read(self, *names: str) -> list[Array]:
         arrays = None if self.checkpoint is None else self.checkpoint.load(self.name, names)
@@ -99,8 +112,7 @@ def encode(
                 if checkpoint is None:
                     made[i] = raw
                 else:
-                    arrays: dict[str, Array] = {"vectors": raw.vectors, "counts": raw.counts, "reasons": raw.reasons}
-                    checkpoint.save(names[i], arrays)
+                    checkpoint.save(names[i], vars(raw))
                 done += len(chunks[i])
                 if progress is not None:
                     progress("describing pictures", done, len(paths))
@@ -123,10 +135,10 @@ def remove_finished(workdir: str | Path) -> None:
 def _is_open(checkpoint: Checkpoint, name: str, paths: Sequence[Path], treatment: Treatment) -> bool:
     """Whether a chunk is to be encoded: it is not there, or a picture that failed can be read now."""
     saved = checkpoint.load(name)  # all of it: what is damaged is encoded again
-    if saved is None:
+    if saved is None or "files" not in saved:
         return True
     failed = [path for path, reason in zip(paths, saved["reasons"], strict=True) if reason]
-    return any(not isinstance(_decode(path, treatment.size), str) for path in failed)
+    return any(not isinstance(_decode(path, treatment.size).pixels, str) for path in failed)
 
 
 def _stage(paths: Sequence[Path], treatment: Treatment) -> str:
@@ -150,9 +162,8 @@ def _stage(paths: Sequence[Path], treatment: Treatment) -> str:
     return hashlib.blake2b(json.dumps([facts, states]).encode(), digest_size=16).hexdigest()
 
 
-def _encode_chunk(
-    paths: Sequence[Path], decoded: list[NDArray[np.uint8] | str], treatment: Treatment, encoder: Encoder
-) -> Raw:
+def _encode_chunk(paths: Sequence[Path], read: Sequence[Decoded], treatment: Treatment, encoder: Encoder) -> Raw:
+    decoded = [one.pixels for one in read]
     by_shape: dict[tuple[int, ...], list[int]] = {}
     for i, picture in enumerate(decoded):
         if not isinstance(picture, str):
@@ -175,14 +186,18 @@ def _encode_chunk(
         else np.zeros((0, treatment.channels), dtype=np.float16)
     )
     counts = np.array([len(regions.get(i, ())) for i in range(len(decoded))], dtype=np.int64)
-    return Raw(vectors, counts, np.array([p if isinstance(p, str) else "" for p in decoded], dtype=str))
+    reasons = np.array([p if isinstance(p, str) else "" for p in decoded], dtype=str)
+    return Raw(vectors, counts, reasons, rows_of(one.file for one in read))
 
 
-def _decode(path: Path, size: int) -> NDArray[np.uint8] | str:
+def _decode(path: Path, size: int) -> Decoded:
+    file = None
+    with suppress(OSError):  # `open_picture` says why
+        file = state_of(path)  # first: what is written to it meanwhile is seen by who looks at it again
     try:
-        return open_picture(path, size=size)
+        return Decoded(open_picture(path, size=size), file)
     except FileError as error:
-        return str(error)
+        return Decoded(str(error), file)
 
 
 @contextmanager
@@ -208,9 +223,9 @@ def _live_with_parent() -> None:
     Thread(target=follow, daemon=True).start()
 
 
-def _decode_all(decoders: Executor | None, paths: list[Path], size: int) -> Callable[[], list[NDArray[np.uint8] | str]]:
+def _decode_all(decoders: Executor | None, paths: list[Path], size: int) -> Callable[[], list[Decoded]]:
     """Begin to decode; the answer waits for the end."""
     if decoders is None:
         return lambda: [_decode(path, size) for path in paths]
-    begun: list[Future[NDArray[np.uint8] | str]] = [decoders.submit(_decode, path, size) for path in paths]
+    begun: list[Future[Decoded]] = [decoders.submit(_decode, path, size) for path in paths]
     return lambda: [future.result() for future in begun]

@@ -183,7 +183,7 @@ class Gallery:
             what = "the picture" if self.folder.is_dir() else "the folder of the pictures"
             raise FileError(
                 f"{found} is gone: {what} was moved or removed since the index was built; if it was moved, say where: "
-                "Gallery(index, folder=...)"
+                "longwave relocate INDEX --pictures FOLDER, or for once Gallery(index, folder=...)"
             )
         return found
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +22,7 @@ from longwave.metadata.described import Sheet, described
 from longwave.search import blending, segments
 from longwave.search.added import Added, Block
 from longwave.search.snapshot import Snapshot
+from longwave.search.whereabouts import found_again, seen_from
 from longwave.solvers.system import StoredRows
 from longwave.spectrum.basis import Basis, Part
 from longwave.storage.manifest import plain
@@ -48,6 +49,7 @@ from longwave.stores.memory import Memory
 from longwave.stores.store import ScannedStore
 from longwave.types import Array
 
+_S = TypeVar("_S", bound=Snapshot)
 # Before the names of arrays that the user keeps with the index.
 _ATTACHED = "attached-"
 
@@ -84,7 +86,22 @@ def pack(snapshot: Snapshot) -> dict[str, Array]:
             **pack_sparse("rows", snapshot.stored.matrix),
             "rows_filter": np.asarray(snapshot.stored.fingerprint),
         }
-    return arrays | {_ATTACHED + name: array for name, array in snapshot.attached.items()}
+    return arrays | pack_attached(snapshot.attached)
+
+
+def pack_attached(attached: Mapping[str, Array]) -> dict[str, Array]:
+    """What the user keeps with an index, by the names that it has in the folder."""
+    return {_ATTACHED + name: array for name, array in attached.items()}
+
+
+def unpack_attached(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """What `pack_attached` has named."""
+    return {name.removeprefix(_ATTACHED): array for name, array in arrays.items() if name.startswith(_ATTACHED)}
+
+
+def is_note(name: str) -> bool:
+    """Whether an array of this name can change without any other: ids, and what the user keeps."""
+    return name == "ids" or name.startswith(_ATTACHED)
 
 
 def unpack(settings: Settings, about: Mapping[str, Any], arrays: Mapping[str, Array], kernel: Kernel) -> Snapshot:
@@ -154,7 +171,7 @@ def unpack(settings: Settings, about: Mapping[str, Any], arrays: Mapping[str, Ar
         searches=searches,
         stored=stored,
         about=dict(about),
-        attached={n.removeprefix(_ATTACHED): a for n, a in arrays.items() if n.startswith(_ATTACHED)},
+        attached=unpack_attached(arrays),
         metadata=described((unpack_sheet("metadata", arrays, len(ids)),)),
     )
 
@@ -203,9 +220,9 @@ def _unpack_items(arrays: Mapping[str, Array], ids: Array, m: int) -> Items:
     return Items(ids, item_of, row_of, removed)
 
 
-def facts(snapshot: Snapshot) -> dict[str, Any]:
-    """What the manifest says of a snapshot: settings, and what the user keeps with it."""
-    told = {"settings": asdict(snapshot.settings), "about": dict(snapshot.about)}
+def facts(snapshot: Snapshot, home: str | Path) -> dict[str, Any]:
+    """What the manifest says of a snapshot: settings, and what the user keeps with it. home: the index folder."""
+    told = {"settings": asdict(snapshot.settings), **facts_about(snapshot.about, home)}
     known: dict[str, Any] = json.loads(json.dumps(told, default=plain))
     try:
         Settings.parse(known["settings"])
@@ -214,8 +231,27 @@ def facts(snapshot: Snapshot) -> dict[str, Any]:
     return known
 
 
+def facts_about(about: Mapping[str, Any], home: str | Path) -> dict[str, Any]:
+    """What the user keeps, as the manifest has it: paths also as seen from the index folder."""
+    return {"about": dict(about), "beside": seen_from(home, about)}
+
+
+def about_of(facts: Mapping[str, Any], home: str | Path) -> dict[str, Any]:
+    """What `facts_about` has told, with paths as they are now."""
+    return found_again(home, facts.get("about", {}), facts.get("beside", {}))
+
+
+def renoted(base: _S, path: str | Path, facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> _S:
+    """The same snapshot with the ids of another state, and what the user keeps there (`is_note`)."""
+    ids = take(arrays, "ids", (*PLACES, np.str_), len(base.items))
+    if ids.dtype.kind != base.items.ids.dtype.kind:
+        raise ValueError(f"ids are {ids.dtype}, they were {base.items.ids.dtype}")
+    items = replace(base.items, ids=ids)
+    return replace(base, items=items, about=about_of(facts, path), attached=unpack_attached(arrays))
+
+
 def restore(path: str | Path, known: Mapping[str, Any], arrays: Mapping[str, Array], kernel: Kernel | None) -> Snapshot:
-    """The snapshot of a folder. path: for messages. kernel: where it is a function of the user's own."""
+    """The snapshot of a folder. kernel: where it is a function of the user's own."""
     try:
         settings = Settings.parse(known.get("settings"))
         if kernel is None and settings.kernel.startswith("own:"):
@@ -223,7 +259,7 @@ def restore(path: str | Path, known: Mapping[str, Any], arrays: Mapping[str, Arr
         own = kernels.parse(settings.kernel) if kernel is None else kernel
         filters.parse(settings.search.filter)  # a plug-in that is missing is told of now
         blending.parse(settings.search.blend)
-        base = unpack(settings, known.get("about", {}), arrays, own)
+        base = unpack(settings, about_of(known, path), arrays, own)
         return segments.assemble(base, segments.unpack_segments(known, arrays, base))
     except (MemoryError, InputError):
         raise

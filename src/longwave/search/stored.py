@@ -15,7 +15,7 @@ from longwave.search.snapshot import Snapshot
 def save(snapshot: Snapshot, path: str | Path, *, force: bool) -> None:
     """Write a folder, or with `force` the next version of one. As `Index.save`."""
     message = f"saved {plural(len(snapshot), 'item')}"
-    storage.save(path, packing.facts(snapshot), packing.pack(snapshot), force=force, message=message)
+    storage.save(path, packing.facts(snapshot, path), packing.pack(snapshot), force=force, message=message)
 
 
 def load(path: str | Path, version: int | None, *, verify: bool, kernel: Kernel | None) -> Snapshot:
