@@ -23,12 +23,6 @@ Groups = Annotated[
     str | None,
     typer.Option(metavar="F", help=f"File with the item of each vector, where items have several ({o.LABELS})."),
 ]
-Metadata = Annotated[
-    str | None,
-    typer.Option(
-        metavar="F", help="File with what is known of each item, one row each, for --where: .parquet, .csv or .jsonl."
-    ),
-]
 
 
 @app.command()
@@ -40,7 +34,7 @@ def add(
         typer.Option(metavar="F", help=f"File with the id of each item; by default numbers go on ({o.LABELS})."),
     ] = None,
     groups: Groups = None,
-    metadata: Metadata = None,
+    metadata: o.Metadata = None,
 ) -> None:
     """Add items to an index, without building it again.
 
@@ -81,7 +75,7 @@ def replace(
     vectors: Vectors,
     ids: Annotated[str, typer.Option(metavar="F", help=f"File with the id of each item ({o.LABELS}).")],
     groups: Groups = None,
-    metadata: Metadata = None,
+    metadata: o.Metadata = None,
 ) -> None:
     """Replace the vectors of items of an index, in one step.
 

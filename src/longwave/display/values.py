@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,6 +24,8 @@ class Ranked(Protocol):
     def scores(self) -> NDArray[Any]: ...
     @property
     def confidence(self) -> NDArray[Any] | None: ...
+    @property
+    def columns(self) -> Mapping[str, list[list[Any]]] | None: ...
 
 
 class Explained(Protocol):
@@ -60,9 +63,11 @@ def hits_html(hits: Ranked) -> str:
     queries, k = hits.ids.shape
     size = f"{queries:,} {'query' if queries == 1 else 'queries'}, {k:,} {'hit' if k == 1 else 'hits'} each"
     if queries == 1:
-        rows = zip(range(1, k + 1), hits.ids[0].tolist(), map(readable, hits.scores[0].tolist()), strict=True)
+        known = {name: own[0] for name, own in (hits.columns or {}).items()}
+        scores = map(readable, hits.scores[0].tolist())
+        rows = zip(range(1, k + 1), hits.ids[0].tolist(), *known.values(), scores, strict=True)
         trust = "" if hits.confidence is None else f"; confidence {float(hits.confidence[0]):.2f}"
-        return table(("rank", "id", "score"), list(rows)[:_DOWN], caption=size + trust, left=2)
+        return table(("rank", "id", *known, "score"), list(rows)[:_DOWN], caption=size + trust, left=2 + len(known))
     shown = min(k, _ACROSS)
     titles = ["query", *([] if hits.confidence is None else ["confidence"]), *(str(r) for r in range(1, shown + 1))]
     lines = []
