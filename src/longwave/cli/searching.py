@@ -116,8 +116,8 @@ def explain(
 ) -> None:
     """Explain why an item was found.
 
-    A search begins at the nearest neighbours of the query and spreads along the graph. This shows what each of these
-    neighbours adds to the score of the item, and the strongest way through the graph from the query to it.
+    A search begins at the nearest neighbours of the query and spreads along the graph. This shows which share of what
+    reaches the item comes from each of these neighbours, and the strongest way through the graph from the query to it.
 
     \b
     longwave explain photos.longwave queries.npy 4711 --row 3

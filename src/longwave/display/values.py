@@ -38,13 +38,8 @@ class Explained(Protocol):
     @property
     def similarity(self) -> float: ...
     @property
-    def neighbors(self) -> NDArray[Any]: ...
-    @property
-    def similarities(self) -> NDArray[Any]: ...
-    @property
-    def contributions(self) -> NDArray[Any]: ...
-    @property
     def path(self) -> list[object]: ...
+    def parts(self) -> list[tuple[object, float, float]]: ...
 
 
 class Basis(Protocol):
@@ -113,15 +108,8 @@ def explanation_html(explanation: Explained) -> str:
         "through the graph": readable(explanation.manifold),
         "Euclidean similarity": readable(explanation.similarity),
     }
-    rows = zip(
-        explanation.neighbors.tolist(),
-        (f"{y:.3f}" for y in explanation.similarities.tolist()),
-        map(readable, explanation.contributions.tolist()),
-        strict=True,
-    )
-    parts = table(
-        ("neighbour of the query", "weight", "adds to the score"), list(rows), caption="Where the score comes from"
-    )
+    rows = [(name, f"{y:.3f}", f"{share:.1f} %") for name, y, share in explanation.parts()]
+    parts = table(("neighbour of the query", "weight", "gives"), rows, caption="Where it comes from through the graph")
     steps = ["query", *explanation.path]
     way = (
         " → ".join(f"<b>{escape(step)}</b>" for step in steps)
