@@ -1,9 +1,11 @@
 """`Hits` for other programs: unpacked, cut, as records, JSON, CSV and DataFrame."""
 
 import csv
+import datetime
 import json
 import sys
 import types
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -56,6 +58,26 @@ def test_json_and_csv_name_the_queries(hits):
     assert len(rows) == 6
     with pytest.raises(InputError, match="a name for each query, 3, got 1"):
         hits.to_json(["x"])
+
+
+def test_columns_are_in_every_form(hits, monkeypatch):
+    day = datetime.date(2024, 5, 17)
+    known = {"title": [["A", None], ["C", "A"], [None, "C"]], "id": [[1, 2], [3, 1], [2, 3]], "day": [[day, day]] * 3}
+    full = replace(hits, columns=known)
+    assert full.records()[0][0]["columns"] == {"title": "A", "id": 1, "day": day}
+    assert "columns" not in hits.records()[0][0]
+    assert json.loads(full[1:].to_json())[0]["columns"] == {
+        "title": ["C", "A"], "id": [3, 1], "day": ["2024-05-17", "2024-05-17"]
+    }  # fmt: skip
+    rows = list(csv.DictReader(full.to_csv().splitlines()))
+    assert rows[1] == {
+        "query": "0", "rank": "2", "id": "b", "score": "2.0", "title": "", "metadata.id": "2", "day": "2024-05-17"
+    }  # fmt: skip
+    made = types.ModuleType("pandas")
+    made.DataFrame = lambda columns: columns
+    monkeypatch.setitem(sys.modules, "pandas", made)
+    assert full.to_dataframe()["title"] == ["A", None, "C", "A", None, "C"]
+    assert repr(replace(hits, confidence=None)).endswith("dtype=float32), steps=array([4, 5, 6]))")
 
 
 def test_queries_that_were_skipped_keep_their_numbers():

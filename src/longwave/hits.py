@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +31,7 @@ class Hits:
     - confidence: (queries,) from 0 to 1, the chance that these hits are at least as good as those of Euclidean search;
       None for Euclidean search itself.
     - route: which way the answer came, "sublinear", "basis" or "exact" (`longwave.plan`); None for Euclidean search.
-    - columns: metadata that was asked for, by name: a list of values for each query.
+    - columns: metadata that was asked for, by name: a list of values for each query. Records and files have it too.
 
     >>> hits = Hits(np.array([[7, 3]]), np.array([[0.5, 0.25]]))
     >>> scores, ids = hits
@@ -46,6 +47,10 @@ class Hits:
     confidence: NDArray[np.float32] | None = None
     route: str | None = None
     columns: Mapping[str, list[list[Any]]] | None = None
+
+    def __repr__(self) -> str:
+        known = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return f"Hits({', '.join(f'{name}={value!r}' for name, value in known if value is not None)})"
 
     @property
     def n_queries(self) -> int:
@@ -70,49 +75,68 @@ class Hits:
         return replace(self, **cut)
 
     def records(self) -> list[list[dict[str, Any]]]:
-        """For each query a list of its hits, best first: {"rank": 1, "id": …, "score": …} of plain Python values."""
-        return [
+        """For each query a list of its hits, best first: {"rank": 1, "id": …, "score": …} of plain Python values.
+
+        Where there are columns, each hit has them too: {…, "columns": {"title": …}}.
+        """
+        rows: list[list[dict[str, Any]]] = [
             [{"rank": r, "id": i, "score": s} for r, (i, s) in enumerate(zip(ids, scores, strict=True), 1)]
             for ids, scores in zip(self.ids.tolist(), self.scores.tolist(), strict=True)
         ]
+        for query, hits in enumerate(rows if self.columns is not None else ()):
+            for place, hit in enumerate(hits):
+                hit["columns"] = {name: own[query][place] for name, own in (self.columns or {}).items()}
+        return rows
 
     def to_json(self, names: Sequence[str] | None = None) -> str:
-        """A JSON list, for each query an object of "ids" and "scores", and "confidence" and "query" where known.
+        """A JSON list, for each query an object of "ids", "scores", and "confidence", "columns", "query" where known.
 
-        names: what the queries are called, one for each.
+        names: what the queries are called, one for each. Dates and times become ISO text.
         """
         rows: list[dict[str, Any]] = [
             {"ids": ids, "scores": scores} for ids, scores in zip(self.ids.tolist(), self.scores.tolist(), strict=True)
         ]
         if self.confidence is not None:
             rows = [{**row, "confidence": float(c)} for row, c in zip(rows, self.confidence, strict=True)]
+        if self.columns is not None:
+            known = self.columns
+            rows = [{**row, "columns": {name: known[name][i] for name in known}} for i, row in enumerate(rows)]
         if names is not None or self.queries is not None:
             rows = [{"query": name, **row} for name, row in zip(self._labels(names), rows, strict=True)]
-        return json.dumps(rows)
+        return json.dumps(rows, default=_date_text)
 
     def to_csv(self, names: Sequence[str] | None = None) -> str:
-        """A line for each hit: query, rank, id, score. names: as for `to_json`; numbers of the queries by default."""
+        """A line for each hit: query, rank, id, score, columns. names: as for `to_json`; numbers by default."""
         file = io.StringIO(newline="")
         writer = csv.writer(file)
-        writer.writerow(["query", "rank", "id", "score"])
-        for query, hits in zip(self._labels(names), self.records(), strict=True):
-            writer.writerows([query, *hit.values()] for hit in hits)
+        flat = self._flat(names)
+        writer.writerow(flat)
+        writer.writerows(zip(*flat.values(), strict=True))
         return file.getvalue()
 
     def to_dataframe(self, names: Sequence[str] | None = None) -> Any:
-        """A pandas DataFrame with a row for each hit: query, rank, id, score."""
+        """A pandas DataFrame with a row for each hit: query, rank, id, score, columns."""
         try:
             frames = import_module("pandas")
         except ImportError as error:
             raise LongwaveError("to_dataframe needs pandas. Install it with: pip install pandas") from error
+        flat: dict[str, Any] = self._flat(names)
+        own = {"query": np.asarray(flat["query"]), "rank": np.asarray(flat["rank"])}
+        return frames.DataFrame({**flat, **own, "id": self.ids.ravel(), "score": self.scores.ravel()})
+
+    def _flat(self, names: Sequence[str] | None) -> dict[str, list[Any]]:
+        """One value for each hit, by title. Metadata whose name is taken here is called metadata.NAME."""
         labels, (n, k) = self._labels(names), self.ids.shape
-        columns = {
-            "query": np.repeat(np.asarray(labels), k),
-            "rank": np.tile(np.arange(1, k + 1), n),
-            "id": self.ids.ravel(),
-            "score": self.scores.ravel(),
+        flat = {
+            "query": [label for label in labels for _ in range(k)],
+            "rank": [*range(1, k + 1)] * n,
+            "id": self.ids.ravel().tolist(),
+            "score": self.scores.ravel().tolist(),
         }
-        return frames.DataFrame(columns)
+        taken = set(flat)
+        for name, own in (self.columns or {}).items():
+            flat[f"metadata.{name}" if name in taken else name] = [value for row in own for value in row]
+        return flat
 
     def _labels(self, names: Sequence[str] | None) -> list[Any]:
         """What the queries are called: their names, or their numbers."""
@@ -126,3 +150,10 @@ class Hits:
         from longwave.display import hits_html
 
         return hits_html(self)
+
+
+def _date_text(value: Any) -> str:
+    """A date or time of the metadata, for JSON."""
+    if isinstance(value, datetime.date):  # a datetime is one
+        return value.isoformat()
+    raise TypeError(f"{type(value).__name__} is not a value of metadata")

@@ -112,7 +112,7 @@ def test_an_explanation_has_the_way_and_the_parts(index, query):
     item = index.search(query, 4).ids[0, 3]
     found = page(display.explanation_html(index.explain(query, item)))
     text = "".join(found.text)
-    assert "adds to the score" in text
+    assert "Where it comes from through the graph" in text
     assert "Strongest way" in text
     assert found.tags.count("b") >= 2  # the query and at least one item
     lone = lw.search.explanation.Explanation(0.0, 0.0, 0.1, np.array([BAD]), np.ones(1), np.zeros(1), [])

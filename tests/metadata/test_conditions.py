@@ -505,3 +505,25 @@ def test_without_pyarrow(monkeypatch):
         as_table({"a": [1]}, count=1)
     with pytest.raises(MissingExtraError, match=message):
         condition.mask(pa.table({"a": [1]}))
+
+
+@pytest.mark.parametrize(
+    ("where", "text"),
+    [
+        ({"year": {"$gte": 2020}}, "year >= 2020"),
+        ({"city": ["Oxford", "Paris"]}, "city is one of 'Oxford', 'Paris'"),
+        ({"id": list(range(15))}, "id is one of 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 3 more"),
+        ({"city": {"$ne": "Oxford"}, "year": {"$exists": True}}, "(not (city = 'Oxford')) and (year has a value)"),
+        ({"$or": [{"year": 1}, {}]}, "(year = 1) or (anything)"),
+    ],
+)
+def test_a_condition_is_told_in_words(where, text):
+    assert str(parse(where)) == text
+
+
+def test_two_comparisons_in_one_line_are_refused_but_text_is_text():
+    for text in ("year>=2020 and city=Oxford", "year<3 OR year > 5", "a=1 && b=2"):
+        with pytest.raises(InputError, match="two comparisons"):
+            parse_text(text)
+    assert parse_text("title=rock and roll") == OneOf("title", (Written("rock and roll"),))
+    assert parse_text("title='rock and roll = fun'") == OneOf("title", (Written("rock and roll = fun"),))

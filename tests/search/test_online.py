@@ -171,6 +171,12 @@ def test_contributions_sum_to_the_score(index, regional, queries):
     hits = index.search(queries[:3], 5, query_groups=[0, 0, 0])
     why = index.explain(queries[:3], hits.ids[0][4])
     assert why.score == pytest.approx(hits.scores[0][4], rel=1e-3)
+    why = index.explain(queries[:3], hits.ids[0][4], neighbors=60)
+    parts = why.parts()  # vectors of one item are one line
+    assert len(parts) == len(set(why.neighbors.tolist())) < len(why.neighbors)
+    assert sum(share for _, _, share in parts) == pytest.approx(100, rel=1e-3)
+    assert sum(weight for _, weight, _ in parts) == pytest.approx(why.similarities.sum(), rel=1e-3)
+    assert f"from {len(parts)} neighbours of the query" in str(why)
 
 
 def test_the_way_leads_along_edges_from_a_neighbour_to_the_item(index, queries):

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from longwave import filters, storage
@@ -18,10 +19,16 @@ from longwave.cli.results import check_apart
 from longwave.cli.screen import err
 from longwave.errors import InputError, plural
 from longwave.index import Index
+from longwave.metadata import as_table
 from longwave.pictures import Description, build_index, read_description, remove_finished
 from longwave.progress import bars
 from longwave.rows.encoded import NUMBERS, check_basis_kind, check_kind
 from longwave.stores.faiss import check_search
+
+_NO_PICTURE_METADATA = (
+    "--metadata is for vectors. Pictures are sorted by path, and those that cannot be read are left out: build first, "
+    "then Index.load(path).with_metadata(table), with one row for each of its ids in their order, and save it"
+)
 
 
 @app.command()
@@ -44,6 +51,7 @@ def build(
         str | None,
         typer.Option(metavar="F", help=f"File with the id of each item; by default its row number ({o.LABELS})."),
     ] = None,
+    metadata: o.Metadata = None,
     lists: Annotated[
         str | None,
         typer.Option(
@@ -138,10 +146,11 @@ def build(
     longwave build --images holiday/ --regions -o h.longwave  (for small objects)
     longwave build descriptors.h5 -o holiday.longwave         (of `describe`)
     longwave build regions.npy --groups photo_of_region.npy -o p.longwave
+    longwave build photos.npy --ids names.txt --metadata photos.csv -o p.longwave
     longwave build photos.npy --spectrum none -o p.longwave   (for --solver cg)
     """
     storage.check_target(output, force=force)
-    check_apart(output, vectors, images, groups, ids, lists)
+    check_apart(output, vectors, images, groups, ids, metadata, lists)
     method = o.spectrum_from(spectrum, rank, oversampling, rounds)
     stored = None if precompute is None else filters.parse(precompute)
     if fast is not True and (first or second):
@@ -155,10 +164,17 @@ def build(
         if method is None:
             raise InputError("--store-basis needs a basis; leave out --spectrum none")
     began = time.perf_counter()
+    if metadata is not None and images is not None:
+        raise InputError(_NO_PICTURE_METADATA)
     described = _description(vectors, images, describing, work=Path(f"{output}.work"))
+    if metadata is not None and described is not None:
+        raise InputError(_NO_PICTURE_METADATA)
     if described is not None and (groups is not None or ids is not None):
         raise InputError("descriptors of pictures have their own ids and groups; leave out --groups and --ids")
     rows = vectors_from(str(vectors)) if described is None else described.vectors
+    item_of, names = labels_from(groups), labels_from(ids)
+    count = len(rows) if item_of is None else len(np.unique(item_of))
+    table = None if metadata is None else as_table(metadata, count=count)  # before the work, as it may be refused
     check_kind(store_vectors, rows.shape[-1])
     check_search(first, rows.shape[-1])
     with bars() as progress:
@@ -175,7 +191,7 @@ def build(
         if described is not None:
             index = build_index(described, **options)
         else:
-            index = Index.build(rows, groups=labels_from(groups), ids=labels_from(ids), **options)
+            index = Index.build(rows, groups=item_of, ids=names, **options)
     if first or second:
         with err.status("making the approximate searches"):
             index = index.accelerate(first=first or "links", second=second or "own")
@@ -184,6 +200,8 @@ def build(
             index = index.precompute(filter=stored, progress=progress)
     if store_basis or store_vectors:
         index = index.compress(basis=store_basis, vectors=store_vectors)
+    if table is not None:
+        index = index.with_metadata(table)
     index.save(output, force=force)
     if images is not None:
         remove_finished(Path(f"{output}.work"))

@@ -27,12 +27,6 @@ Groups = Annotated[
     str | None,
     typer.Option(metavar="F", help=f"File with the item of each vector, where items have several ({o.LABELS})."),
 ]
-Metadata = Annotated[
-    str | None,
-    typer.Option(
-        metavar="F", help="File with what is known of each item, one row each, for --where: .parquet, .csv or .jsonl."
-    ),
-]
 
 
 @app.command()
@@ -47,7 +41,7 @@ def add(
         typer.Option(metavar="F", help=f"File with the id of each item; by default numbers go on ({o.LABELS})."),
     ] = None,
     groups: Groups = None,
-    metadata: Metadata = None,
+    metadata: o.Metadata = None,
     images: Annotated[
         Path | None,
         typer.Option(
@@ -136,7 +130,7 @@ def replace(
     vectors: Vectors,
     ids: Annotated[str, typer.Option(metavar="F", help=f"File with the id of each item ({o.LABELS}).")],
     groups: Groups = None,
-    metadata: Metadata = None,
+    metadata: o.Metadata = None,
 ) -> None:
     """Replace the vectors of items of an index, in one step.
 

@@ -73,11 +73,23 @@ Weights = Annotated[
     ),
 ]
 Where = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         metavar="F|CONDITION",
-        help="Items to search: a condition on their metadata, such as 'year>=2020' or 'city=Oxford,Paris'; or a file "
-        f"with their ids ({LABELS}), or with true and false for each (.npy).",
+        help="Items to search: a condition on their metadata, such as 'year>=2020' or 'city=Oxford,Paris' (given "
+        f"several times, all must hold); or a file with their ids ({LABELS}), or with true and false for each (.npy).",
+    ),
+]
+Metadata = Annotated[
+    str | None,
+    typer.Option(
+        metavar="F", help="File with what is known of each item, one row each, for --where: .parquet, .csv or .jsonl."
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME,...", help="Metadata to show of each hit, such as title,year; `info` lists what there is."
     ),
 ]
 SolverText = Annotated[
@@ -189,6 +201,7 @@ def search_options(
     query_groups: QueryGroups = None,
     weights: Weights = None,
     where: Where = None,
+    columns: Columns = None,
     solver: SolverText = None,
     complement: Complement = True,
     tolerance: Tolerance = None,
@@ -211,7 +224,8 @@ def search_options(
         "cut": cut,
         "query_groups": groups,
         "weights": None if weights is None else numbers_from(weights),
-        "where": None if where is None else where_from(where),
+        "where": where_from(where) if where else None,
+        "columns": None if columns is None else [name.strip() for name in columns.split(",")],
         "tolerance": tolerance if automatic else None,
         "solver": None if automatic else solver_from(named, complement=complement, tolerance=tolerance, steps=steps),
         "blend": blend_from(blend, blend_scale, blend_everywhere),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from longwave.errors import FileError, InputError
 from longwave.evaluation import Labels
 from longwave.files.bounded import read_npy
 from longwave.files.vectors import read_labels, read_vectors, split_name
-from longwave.metadata import Condition, parse_text
+from longwave.metadata import Condition, all_of, parse_text
 from longwave.pictures import is_picture
 from longwave.storage import is_index
 from longwave.types import Array
@@ -57,11 +58,19 @@ def numbers_from(text: str) -> Array:
     return np.ravel(array)
 
 
-def where_from(text: str) -> Array | Condition:
-    """A condition; or the ids of a file, or a mask where it holds true and false."""
+def where_from(texts: Sequence[str]) -> Array | Condition:
+    """Conditions that must all hold; or the ids of one file, or a mask where it holds true and false."""
+    files = [text for text in texts if split_name(text)[0].is_file() or not re.search("[=<>?{]", text)]
+    if not files:
+        return all_of(parse_text(text) for text in texts)
+    if len(texts) > 1:
+        raise InputError(f"--where takes one file, or conditions; {files[0]} is a file, and there are {len(texts)}")
+    return _allowed_from(files[0])
+
+
+def _allowed_from(text: str) -> Array:
+    """The ids of a file, or a mask."""
     path, name = split_name(text)
-    if not path.is_file() and re.search("[=<>?{]", text):
-        return parse_text(text)
     if path.suffix == ".npy" and path.is_file():
         try:
             array: Array = read_npy(path)

@@ -59,7 +59,10 @@ def deliver(hits: Hits, path: Path | None, asked: str, names: Sequence[str] | No
 
 
 def write_hits(hits: Hits, path: Path, names: Sequence[str] | None = None) -> None:
-    """Write ids and scores by suffix: .npz (arrays), .json (a list per query), .csv (query, rank, id, score)."""
+    """Write ids and scores by suffix: .npz (arrays), .json (a list per query), .csv (query, rank, id, score).
+
+    Metadata goes into .json and .csv.
+    """
     with writing(path):
         if path.suffix == ".npz":
             more: dict[str, Any] = {} if hits.confidence is None else {"confidence": hits.confidence}
@@ -91,14 +94,17 @@ def check_folder(path: Path) -> None:
 def print_hits(hits: Hits, *, asked: str = "query", queries: int = 10, names: Sequence[str] | None = None) -> None:
     """In a pipe a line per hit, tab-separated; on a terminal a table, or lists where ids are too long for one."""
     labels: Sequence[Any] = range(hits.n_queries) if names is None else names
+    known = hits.columns or {}
     if not out.is_terminal:
-        print("query\trank\tid\tscore")
-        for query, scores, ids in zip(labels, *hits, strict=True):
-            for rank, (i, s) in enumerate(zip(ids, scores, strict=True), 1):
-                print(query, rank, i, f"{s:.6g}", sep="\t")
+        print("query", "rank", "id", "score", *known, sep="\t")
+        for query, found in zip(labels, hits.records(), strict=True):
+            for hit in found:
+                told = map(_one_line, hit.get("columns", {}).values())
+                print(query, hit["rank"], hit["id"], f"{hit['score']:.6g}", *told, sep="\t")
         return
     cells = [
-        [(str(i), readable(s)) for i, s in zip(*row, strict=True)] for row in zip(hits.ids, hits.scores, strict=True)
+        [(str(hit["id"]), readable(hit["score"]), *map(_one_line, hit.get("columns", {}).values())) for hit in found]
+        for found in hits.records()
     ]
     widest = max(len(text) for row in cells[:queries] for pair in row for text in pair)
     beside = max(len(str(label)) for label in labels[:queries])
@@ -106,16 +112,17 @@ def print_hits(hits: Hits, *, asked: str = "query", queries: int = 10, names: Se
     if shown < min(3, hits.ids.shape[1]):
         queries, shown = max(1, _LINES // hits.ids.shape[1]), hits.ids.shape[1]
         for query, row in zip(labels, cells[:queries], strict=False):
-            print(f"{query}: score and id, best first")
-            for rank, (i, s) in enumerate(row, 1):
-                print(f"{rank:>4}  {s:<10}  {i}")
+            print(f"{query}: {', '.join(('score', 'id', *known))}, best first")
+            for rank, (i, s, *more) in enumerate(row, 1):
+                print(f"{rank:>4}  {s:<10}  {'  '.join((i, *more))}")
     else:
-        table = Table(title="id and score, best first", title_style="")
+        titles = ("id", "score", *known)
+        table = Table(title=f"{', '.join(titles[:-1])} and {titles[-1]}, best first", title_style="")
         table.add_column("query", justify="right", max_width=30)
         for rank in range(1, shown + 1):
             table.add_column(str(rank), no_wrap=True, overflow="ignore")
         for query, row in zip(labels, cells[:queries], strict=False):
-            table.add_row(escape(str(query)), *(escape(f"{i}\n{s}") for i, s in row[:shown]))
+            table.add_row(escape(str(query)), *(escape("\n".join(cell)) for cell in row[:shown]))
         out.print(table)
     if hits.n_queries > queries or hits.ids.shape[1] > shown:
         size = f"{plural(hits.n_queries, asked)} × {plural(hits.ids.shape[1], 'hit')}"
@@ -124,6 +131,11 @@ def print_hits(hits: Hits, *, asked: str = "query", queries: int = 10, names: Se
         print(f"confidence {_range(hits.confidence, '.2f')}: how far to trust the graph, from 0 to 1")
     if hits.errors is not None and hits.steps is not None:
         print(f"relative error at most {hits.errors.max():.1e}, steps on the graph: {_range(hits.steps, 'd')}")
+
+
+def _one_line(value: Any) -> str:
+    """A value of the metadata in a table: nothing where it is missing, no line breaks or tabs."""
+    return "" if value is None else " ".join(str(value).split())
 
 
 def _range(values: Array, form: str) -> str:

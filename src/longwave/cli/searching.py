@@ -48,6 +48,7 @@ def search(
     longwave search photos.longwave queries.npy -k 5
     longwave search photos.longwave queries.npy --filter heat:10 -o hits.csv
     longwave search photos.longwave queries.npy --solver hybrid --tolerance 1e-3
+    longwave search photos.longwave queries.npy --where 'year>=2020' --columns title
     longwave search holiday.longwave beach.jpg --box 40,60,300,280 --sheet s.png
     longwave search holiday.longwave tower-day.jpg tower-night.jpg --together
     """
@@ -115,8 +116,8 @@ def explain(
 ) -> None:
     """Explain why an item was found.
 
-    A search begins at the nearest neighbours of the query and spreads along the graph. This shows what each of these
-    neighbours adds to the score of the item, and the strongest way through the graph from the query to it.
+    A search begins at the nearest neighbours of the query and spreads along the graph. This shows which share of what
+    reaches the item comes from each of these neighbours, and the strongest way through the graph from the query to it.
 
     \b
     longwave explain photos.longwave queries.npy 4711 --row 3

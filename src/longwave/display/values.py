@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,6 +24,8 @@ class Ranked(Protocol):
     def scores(self) -> NDArray[Any]: ...
     @property
     def confidence(self) -> NDArray[Any] | None: ...
+    @property
+    def columns(self) -> Mapping[str, list[list[Any]]] | None: ...
 
 
 class Explained(Protocol):
@@ -35,13 +38,8 @@ class Explained(Protocol):
     @property
     def similarity(self) -> float: ...
     @property
-    def neighbors(self) -> NDArray[Any]: ...
-    @property
-    def similarities(self) -> NDArray[Any]: ...
-    @property
-    def contributions(self) -> NDArray[Any]: ...
-    @property
     def path(self) -> list[object]: ...
+    def parts(self) -> list[tuple[object, float, float]]: ...
 
 
 class Basis(Protocol):
@@ -60,9 +58,11 @@ def hits_html(hits: Ranked) -> str:
     queries, k = hits.ids.shape
     size = f"{queries:,} {'query' if queries == 1 else 'queries'}, {k:,} {'hit' if k == 1 else 'hits'} each"
     if queries == 1:
-        rows = zip(range(1, k + 1), hits.ids[0].tolist(), map(readable, hits.scores[0].tolist()), strict=True)
+        known = {name: own[0] for name, own in (hits.columns or {}).items()}
+        scores = map(readable, hits.scores[0].tolist())
+        rows = zip(range(1, k + 1), hits.ids[0].tolist(), *known.values(), scores, strict=True)
         trust = "" if hits.confidence is None else f"; confidence {float(hits.confidence[0]):.2f}"
-        return table(("rank", "id", "score"), list(rows)[:_DOWN], caption=size + trust, left=2)
+        return table(("rank", "id", *known, "score"), list(rows)[:_DOWN], caption=size + trust, left=2 + len(known))
     shown = min(k, _ACROSS)
     titles = ["query", *([] if hits.confidence is None else ["confidence"]), *(str(r) for r in range(1, shown + 1))]
     lines = []
@@ -108,15 +108,8 @@ def explanation_html(explanation: Explained) -> str:
         "through the graph": readable(explanation.manifold),
         "Euclidean similarity": readable(explanation.similarity),
     }
-    rows = zip(
-        explanation.neighbors.tolist(),
-        (f"{y:.3f}" for y in explanation.similarities.tolist()),
-        map(readable, explanation.contributions.tolist()),
-        strict=True,
-    )
-    parts = table(
-        ("neighbour of the query", "weight", "adds to the score"), list(rows), caption="Where the score comes from"
-    )
+    rows = [(name, f"{y:.3f}", f"{share:.1f} %") for name, y, share in explanation.parts()]
+    parts = table(("neighbour of the query", "weight", "gives"), rows, caption="Where it comes from through the graph")
     steps = ["query", *explanation.path]
     way = (
         " → ".join(f"<b>{escape(step)}</b>" for step in steps)

@@ -57,11 +57,13 @@ Mask: TypeAlias = NDArray[np.bool_]
 _MOST_DEPTH, _MOST_PARTS, _MOST_VALUES, _MOST_TEXT = 32, 1000, 100_000, 1 << 22
 _MOST_BITS = 1024  # of a whole number: as far as floats go
 _LISTED = 12  # columns named in a message
-_ORDERS = ("$lt", "$lte", "$gt", "$gte")
+_SIGNS = {"<": "$lt", "<=": "$lte", ">": "$gt", ">=": "$gte"}
+_ORDERS = tuple(_SIGNS.values())
 _OPERATORS = ("$eq", "$ne", *_ORDERS, "$in", "$nin", "$exists", "$not")
 _JOINTS = ("$and", "$or", "$not")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,300}")
+_SECOND_COMPARISON = re.compile(r"\s(and|or|AND|OR|&&|\|\|)\s+[^=!<>]*[=!<>]")
 _TOO_FINE = re.compile(r"[.,][0-9]{7}")
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
@@ -80,7 +82,7 @@ Value: TypeAlias = str | bool | int | float | datetime.date | Written  # a datet
 
 
 class Condition(ABC):
-    """What must hold for an item to be found; made by `parse` and `parse_text`."""
+    """What must hold for an item to be found; made by `parse` and `parse_text`. As text it is for people to read."""
 
     @abstractmethod
     def mask(self, table: Any) -> Mask:
@@ -105,6 +107,10 @@ class Compare(Condition):
     def columns(self) -> frozenset[str]:
         return frozenset({self.column})
 
+    def __str__(self) -> str:
+        sign = next(sign for sign, operator in _SIGNS.items() if operator == self.operator)
+        return f"{self.column} {sign} {self.value!r}"
+
 
 @dataclass(frozen=True)
 class OneOf(Condition):
@@ -118,6 +124,12 @@ class OneOf(Condition):
 
     def columns(self) -> frozenset[str]:
         return frozenset({self.column})
+
+    def __str__(self) -> str:
+        if len(self.values) == 1:
+            return f"{self.column} = {self.values[0]!r}"
+        more = f" and {len(self.values) - _LISTED:,} more" if len(self.values) > _LISTED else ""
+        return f"{self.column} is one of {', '.join(map(repr, self.values[:_LISTED]))}{more}"
 
 
 @dataclass(frozen=True)
@@ -133,6 +145,9 @@ class Exists(Condition):
     def columns(self) -> frozenset[str]:
         return frozenset({self.column})
 
+    def __str__(self) -> str:
+        return f"{self.column} has a value"
+
 
 @dataclass(frozen=True)
 class Not(Condition):
@@ -145,6 +160,9 @@ class Not(Condition):
 
     def columns(self) -> frozenset[str]:
         return self.part.columns()
+
+    def __str__(self) -> str:
+        return f"not ({self.part})"
 
 
 @dataclass(frozen=True)
@@ -160,6 +178,9 @@ class AllOf(Condition):
     def columns(self) -> frozenset[str]:
         return frozenset().union(*(part.columns() for part in self.parts))
 
+    def __str__(self) -> str:
+        return " and ".join(f"({part})" for part in self.parts) or "anything"
+
 
 @dataclass(frozen=True)
 class AnyOf(Condition):
@@ -173,6 +194,9 @@ class AnyOf(Condition):
 
     def columns(self) -> frozenset[str]:
         return frozenset().union(*(part.columns() for part in self.parts))
+
+    def __str__(self) -> str:
+        return " or ".join(f"({part})" for part in self.parts) or "nothing"
 
 
 def parse(where: Mapping[str, Any] | Condition) -> Condition:
@@ -367,7 +391,7 @@ class _Line:
             return among if sign == "=" else Not(among)
         if len(values) > 1:
             raise self.error(f"{sign} takes one value; quote it if the comma belongs to it")
-        return Compare(name, {"<": "$lt", "<=": "$lte", ">": "$gt", ">=": "$gte"}[sign], values[0])
+        return Compare(name, _SIGNS[sign], values[0])
 
     def values(self, sign: str) -> Iterator[Written]:
         while True:
@@ -378,6 +402,8 @@ class _Line:
                 raise self.error(f"a value is missing after {sign} (empty text is '')")
             if bare[0] in "=<>!":
                 raise self.error(f"a value begins with {bare[0]}; quote it if that is meant")
+            if bare[0] not in "'\"" and _SECOND_COMPARISON.search(bare):
+                raise self.error("there are two comparisons, of which each is a condition of its own (quote text),")
             yield Written(value)
             if self.at == len(self.text):
                 return

@@ -66,6 +66,6 @@ def need_metadata(known: Described | None) -> Described:
     if known is None:
         raise InputError(
             "this index has no metadata, which a condition or columns would need; give it: index.with_metadata(table), "
-            "or create(path, vectors, metadata=table)"
+            "longwave.create(path, vectors, metadata=table), or longwave build --metadata F"
         )
     return known

@@ -21,7 +21,8 @@ _TOLERANCE = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """score: of the item, as `search` gives it. manifold: what reaches it through the graph. similarity: Euclidean.
+    """score: of the item, as `search` gives it. manifold: what reaches it through the graph. similarity: Euclidean, of
+    items of several vectors pooled over them. The index's blend makes the score of both.
 
     neighbors: ids of the query's neighbours, those that contribute most first. similarities: (m,) y of each.
     contributions: (m,) what each adds to `manifold`; they sum to it. path: ids of the items on the strongest way from a
@@ -36,15 +37,26 @@ class Explanation:
     contributions: Array
     path: list[object]
 
+    def parts(self) -> list[tuple[object, float, float]]:
+        """Items that the query starts from, most first: id, weight, and share of what reaches the item, in per cent.
+
+        Those of several vectors are listed once, with the sum of them.
+        """
+        whole = float(np.abs(self.contributions).sum()) or 1.0
+        summed: dict[object, tuple[float, float]] = {}
+        for name, y, part in zip(self.neighbors.tolist(), self.similarities, self.contributions, strict=True):
+            weight, share = summed.get(name, (0.0, 0.0))
+            summed[name] = weight + float(y), share + 100 * float(part) / whole
+        return sorted(((name, *own) for name, own in summed.items()), key=lambda part: -abs(part[2]))
+
     def __str__(self) -> str:
-        count = plural(len(self.neighbors), "neighbour")
+        parts = self.parts()
+        wide = max((len(str(name)) for name, _, _ in parts), default=0)
         lines = [
-            f"score {self.score:.4g}; Euclidean similarity {self.similarity:.4g}",
-            f"{self.manifold:.4g} reaches it through the graph, from {count} of the query:",
+            f"score {self.score:.4g}: {self.manifold:.4g} through the graph, Euclidean similarity {self.similarity:.4g}",
+            f"through the graph, from {plural(len(parts), 'neighbour')} of the query:",
+            *(f"  {name!s:<{wide}}  weight {y:.3f}  gives {share:.1f}%" for name, y, share in parts),
         ]
-        rows = zip(self.neighbors.tolist(), self.similarities, self.contributions, strict=True)
-        wide = max((len(str(name)) for name in self.neighbors), default=0)
-        lines += [f"  {name!s:<{wide}}  weight {y:.3f}  contributes {part:.4g}" for name, y, part in rows]
         way = " → ".join(str(name) for name in self.path)
         lines.append(
             f"way: query → {way}" if self.path else "way: none; no chain of neighbours leads from the query to it"

@@ -22,12 +22,18 @@ Where: TypeAlias = ArrayLike | Mapping[str, Any] | Condition
 def allowed(snapshot: Snapshot, where: Where) -> NDArray[np.int64]:
     """The items that are left, ascending; none at all is an error."""
     items = snapshot.items
+    if isinstance(where, str) and items.ids.dtype.kind != "U":
+        raise InputError(
+            f'where must be a mask, ids, or a condition such as {{"year": {{"$gte": 2020}}}}, got {where!r}; '
+            "text such as year>=2020 is for the command line and for longwave.metadata.parse_text"
+        )
     if not isinstance(where, Mapping | Condition):
         return items.allowed(where)
-    mask = parse(where).mask(need_metadata(snapshot.metadata).table)
+    condition = parse(where)
+    mask = condition.mask(need_metadata(snapshot.metadata).table)
     left = np.flatnonzero(mask if items.live is None else mask & items.live)
     if not len(left):
-        raise InputError(f"no item meets the condition {where!r}; widen it")
+        raise InputError(f"no item meets the condition: {str(condition)[:400]}; widen it")
     return left
 
 
