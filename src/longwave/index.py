@@ -18,6 +18,7 @@ from longwave.graph.weights import Kernel
 from longwave.plan import Plan
 from longwave.search import explanation, extension, first, packing, scoring, stored
 from longwave.search.blending import Blending
+from longwave.search.composition import composition
 from longwave.search.defaults import blend_of, defaults, way
 from longwave.search.euclidean import Euclidean
 from longwave.search.explanation import Explanation
@@ -191,6 +192,14 @@ class Index(Snapshot):
         filter, neighbors = defaults(self, filter, neighbors)
         return extension.embed(self.system.require_spectrum("embed"), growth.unseen(self, vectors, neighbors), filter)
 
+    def embedding(self, *, filter: Filter | None = None) -> Array:
+        """φ of the index's own items, one row for each of `ids`: Φᵀ, eq. (11). (N, r)
+
+        Dot products with `embed` are κ̂ between items and unseen vectors: the search of eq. (4), before it is balanced.
+        """
+        filter, _ = defaults(self, filter, None)
+        return extension.embed(self.system.require_spectrum("embedding"), composition(self), filter)
+
     def kernel(
         self, first: ArrayLike, second: ArrayLike, *, filter: Filter | None = None, neighbors: int | None = None
     ) -> Array:
@@ -240,6 +249,13 @@ class Index(Snapshot):
         leaves them as they are. `settings` has their relative error. Call `accelerate` before, if at all.
         """
         return speed.compress(self, basis=basis, vectors=vectors)
+
+    def sparsify(self, sparsity: float, *, printed: bool = False) -> Index:
+        """An index whose basis keeps only its largest entries (FSR.sparse). sparsity: the share that is dropped, 0.9.
+
+        Entries count as those of U h(Λ)^½; printed: as those of U, stage 3 to the letter.
+        """
+        return speed.sparsify(self, sparsity, printed=printed)
 
     def precompute(
         self,

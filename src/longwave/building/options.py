@@ -22,7 +22,7 @@ from longwave.spectrum import Advised, Method
 from longwave.storage.settings import Defaults
 from longwave.types import Filter
 
-COMPONENTS = ("blocks", "giant", "whole")
+COMPONENTS = ("blocks", "printed", "giant", "whole")
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -58,7 +58,8 @@ class Options:
     )
     components: str = _option(
         "blocks",
-        "Parts of the graph that have a basis: blocks (each its own), giant (the largest only) or whole (one for all).",
+        "Parts of the graph that have a basis: blocks (each its own), printed (the paper's rule to the letter: small "
+        "parts take of the rank), giant (the largest only) or whole (one for all).",
     )
     min_rank: int = _option(5, "Eigenvectors that each part of the graph keeps at least, with blocks.")
     sparsity: float | None = _option(

@@ -29,9 +29,9 @@ from longwave.stores import links
 from longwave.stores.links import Links
 from longwave.types import Array, Neighbors, Progress
 
-# Entries of a sparse basis are kept by what they do to this filter: at 90 % it costs a point where the largest entries
-# of U themselves cost four (Oxford with distractors, rank 1,000).
-_SPARSE_FILTER = LowPass(0.99)
+#: Entries of a sparse basis are kept by what they do to this filter: at 90 % it costs a point where the largest entries
+#: of U themselves cost four (Oxford with distractors, rank 1,000).
+SPARSE_FILTER = LowPass(0.99)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,7 @@ def make(
     basis = _decompose(options, method, vertex_graph, Run(options.seed, progress, checkpoint), earlier, spare)
     if basis is not None and options.sparsity is not None:
         count = round((1 - options.sparsity) * basis.eigenvectors.nonzeros)
-        basis = sparsify(basis, vertex_graph.normalized, nonzeros=count, filter=_SPARSE_FILTER)
+        basis = sparsify(basis, vertex_graph.normalized, nonzeros=count, filter=SPARSE_FILTER)
     return Stages(vertex_graph, basis, k_used, measured, method, kernel, ways)
 
 
@@ -152,8 +152,16 @@ def _decompose(
 ) -> Spectrum | None:
     if method is None:
         return None
-    if options.components == "blocks":
-        limits = {"min_rank": options.min_rank, "spare": spare}
-        return blocks.decompose_blocks(vertex_graph, method, run, earlier=earlier, **limits)
+    if options.components in ("blocks", "printed"):
+        printed = options.components == "printed"
+        return blocks.decompose_blocks(
+            vertex_graph,
+            method,
+            run,
+            min_rank=options.min_rank,
+            earlier=earlier,
+            spare=0 if printed else spare,
+            printed=printed,
+        )
     decompose = blocks.decompose_giant if options.components == "giant" else blocks.decompose_whole
     return decompose(vertex_graph, method, run, earlier=earlier)

@@ -20,7 +20,7 @@ from longwave.cli.screen import out
 from longwave.errors import InputError, plural
 from longwave.index import Index
 from longwave.plan import Structure
-from longwave.spectrum.spectrum import COPIED
+from longwave.spectrum.spectrum import COPIED, Spectrum
 from longwave.types import Filter
 
 _BUILT_WITH = ("kernel", "balanced", "components", "pooling", "sparsity", "seed")
@@ -97,16 +97,12 @@ def describe(index: Index, h: Filter) -> dict[str, str]:
         if s.next_eigenvalue is None:
             lines["truncation"] = "none: the basis is complete"
         else:
-            bound = s.truncation_bound(h)
-            with_complement = s.truncation_bound(h, complement=True)
-            lines["truncation"] = (
-                f"largest eigenvalue left out about {s.next_eigenvalue:.4f}; for {h!r} the error is at most "
-                f"{with_complement:.2g} · ‖y‖, and {bound:.2g} · ‖y‖ with --no-complement"
-            )
-        if settings["sparsity"]:
-            lines["truncation"] += f"; {settings['sparsity']:.0%} of the entries were dropped, see the residuals"
+            lines["truncation"] = f"largest eigenvalue left out about {s.next_eigenvalue:.4f}"
         if (s.kinds == COPIED).any():
             lines["truncation"] += "; outside of the giant component y is copied"
+        if settings["sparsity"]:
+            lines["truncation"] += f"; {settings['sparsity']:.0%} of the entries were dropped"
+        lines["error"] = _error_line(s, h)
     lines["plan"] = str(index.settings.plan)
     first, second = index.settings.plan.vectors, index.settings.plan.coordinates
     lines["first search"] = "exact" if first is None else _search_line(first)
@@ -125,6 +121,15 @@ def describe(index: Index, h: Filter) -> dict[str, str]:
         lines["rows"] = f"precomputed for {settings['rows']}"
     lines["memory"] = ", ".join(f"{part} {show(n)}" for part, n in index.memory().items() if n)
     return lines
+
+
+def _error_line(spectrum: Spectrum, h: Filter) -> str:
+    """How far the answer of the basis may be from the exact one, where that is known."""
+    said = []
+    for complement, way in ((True, ""), (False, " with --no-complement")):
+        bound = spectrum.error_bound(h, complement=complement)
+        said.append("no bound is known" + way if bound is None else f"at most {bound:.2g} · ‖y‖" + way)
+    return f"for {h!r}: {'; '.join(said)}"
 
 
 def in_words(index: Index) -> str:

@@ -22,7 +22,10 @@ from longwave.spectrum.advised import Advised
 
 FILES = ".npy .npz .fvecs .bvecs .mat .h5 .parquet .safetensors .csv; FILE:NAME picks one array of several"
 
-FILTERS = "lowpass:ALPHA (nearer to 1 is further), heat:TIME, polynomial:C0,C1,..., ideal:CUTOFF or walk:ALPHA,STEPS"
+FILTERS = (
+    "lowpass:ALPHA (nearer to 1 is further), heat:TIME, polynomial:C0,C1,..., ideal:CUTOFF, walk:ALPHA,STEPS or "
+    "power:STEPS"
+)
 
 # What a solver calls the steps that --steps counts, or the most of them.
 _STEPS = ("steps", "max_steps", "max_degree")
