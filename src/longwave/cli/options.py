@@ -87,8 +87,8 @@ SolverText = Annotated[
     str | None,
     typer.Option(
         "--solver",
-        help="How scores are computed: spectral (by the basis, the default), hybrid, cg, walk or chebyshev (on the "
-        "graph), precomputed, or euclidean (plain nearest neighbours).",
+        help="How scores are computed: spectral (by the basis, the default), hybrid, cg, walk, gauss-seidel or "
+        "chebyshev (on the graph), projection, precomputed, or euclidean (plain nearest neighbours).",
     ),
 ]
 Complement = Annotated[
