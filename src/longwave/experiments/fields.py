@@ -95,8 +95,8 @@ EXPERIMENT = Experiment(
     "The energy of a ranking, step by step",
     "§5.3, eqs. (9) and (10)",
     "The ranking is the minimum of an energy. A step is one product with 𝒲 in all three methods; Jacobi is the random "
-    "walk of eq. (8). Jacobi and Gauss–Seidel begin at 0, conjugate gradients at (1 − α) y, which is Jacobi's first step "
-    "and counts as one.",
+    "walk of eq. (8). Jacobi and Gauss–Seidel begin at 0, conjugate gradients at (1 − α) y, which is Jacobi's first "
+    "step and counts as one.",
     run,
     draw,
     checks,

@@ -112,8 +112,8 @@ def checks(results: Data, times: Data) -> list[Check]:
             Check(
                 f"Shortest paths are more sensitive to changes in the graph than sums over paths (edges {change})",
                 f"with {shares[at]:.0%} of the edges {change}, {100 * path[at]:.0f} % of the first {_TOP} stay by the "
-                f"strongest path, {100 * overlap[_WAYS[2]][at]:.0f} % by h_0.99, {100 * overlap[_WAYS[3]][at]:.0f} % by "
-                "h_0.9; the better of two against h_0.99 at all shares",
+                f"strongest path, {100 * overlap[_WAYS[2]][at]:.0f} % by h_0.99, {100 * overlap[_WAYS[3]][at]:.0f} % "
+                "by h_0.9; the better of two against h_0.99 at all shares",
                 all(s > p for s, p in zip(overlap[_WAYS[2]], path, strict=True)),
             )
         )
