@@ -31,7 +31,10 @@ COMPLEMENT = Manifold(solver=Spectral())
 SYSTEM = Manifold(solver=ConjugateGradient(tolerance=1e-6, max_steps=20))
 #: The same without the limit: the exact answer.
 EXACT = Manifold(solver=ConjugateGradient(tolerance=1e-6))
-#: Regional search: k 200, 200 neighbours of every query region, of which 50 entries stay.
+#: y to the letter (§2.3): the k nearest of every query vector, and the k largest entries of their sum; k of §8.1.
+LETTER = {"neighbors": 50, "cut": 50}
+REGIONAL_LETTER = {"neighbors": 200, "cut": 200}
+#: Ours for regions: 200 neighbours of every query region, of which 50 entries stay.
 REGIONAL = {"neighbors": 200, "cut": 50}
 
 

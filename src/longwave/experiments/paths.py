@@ -95,9 +95,7 @@ def draw(results: Data, times: Data) -> Figure:
     for panel, (change, curves) in zip(axes, results["overlap"].items(), strict=True):
         for number, (way, values) in enumerate(curves.items()):
             line(panel, ticks, values, number, way.replace("𝒲", r"$\mathcal{W}$"))
-        finish(
-            panel, x=f"edges {change}, %", y=f"of the first {_TOP}, still there", log=True, ticks=ticks, below=True
-        )
+        finish(panel, x=f"edges {change}, %", y=f"of the first {_TOP}, still there", log=True, ticks=ticks, below=True)
         panel.set_ylim(0, 1.02)
     return figure
 
