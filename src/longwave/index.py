@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from longwave.building import build as offline
@@ -17,6 +18,7 @@ from longwave.errors import InputError
 from longwave.graph.weights import Kernel
 from longwave.plan import Plan
 from longwave.search import explanation, extension, first, packing, scoring, stored
+from longwave.search import seeds as seeded
 from longwave.search.blending import Blending
 from longwave.search.composition import composition
 from longwave.search.defaults import blend_of, defaults, way
@@ -24,6 +26,7 @@ from longwave.search.euclidean import Euclidean
 from longwave.search.explanation import Explanation
 from longwave.search.queries import Queries, examples
 from longwave.search.ranking import without_self
+from longwave.search.seeds import Seeds
 from longwave.search.snapshot import Snapshot, fields_of
 from longwave.search.where import Where, described_items, with_columns
 from longwave.search.where import allowed as where_allowed
@@ -50,11 +53,12 @@ class Index(Snapshot):
     @takes_options
     def build(
         cls,
-        vectors: ArrayLike,
+        vectors: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
         ids: ArrayLike | None = None,
         lists: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+        graph: Any = None,
         start: Index | None = None,
         workdir: str | Path | None = None,
         memory: int | str | None = None,
@@ -70,6 +74,9 @@ class Index(Snapshot):
         - groups: (n,) the item each vector belongs to, for items of several vectors (regional search).
         - ids: one int or string per item; row numbers (or the group labels) by default.
         - lists: neighbours from elsewhere, row numbers (n, k) or a pair of these and their dot products; k is theirs.
+        - graph: of your own: edges (a, b) or (a, b, weight) between ids, a symmetric sparse matrix, or a graph of
+          networkx. With vectors its edges join those of the neighbours, times `edge_weight`; without, it is all there
+          is, and searches begin at `seeds`.
 
         The work:
 
@@ -81,15 +88,17 @@ class Index(Snapshot):
 
         `Index.build(vectors, **longwave.PAPER)` is the paper's own setting.
         """
-        given, parsed = offline.Given(vectors, groups, ids, lists), Options.parse(options)
+        given, parsed = offline.Given(vectors, groups, ids, lists, graph), Options.parse(options)
         work: dict[str, Any] = {"workdir": workdir, "memory": memory, "fast": fast, "progress": progress}
         return cls(**fields_of(offline.build(given, parsed, start=start, **work)))
 
     def search(
         self,
-        queries: ArrayLike,
+        queries: ArrayLike | None = None,
         k: int = 10,
         *,
+        seeds: Seeds | None = None,
+        kind: str = "manifold",
         filter: Filter | None = None,
         neighbors: int | None = None,
         blend: float | str | Blending | None = None,
@@ -106,7 +115,9 @@ class Index(Snapshot):
     ) -> Hits:
         """Rank the items along the manifold: the online stage. Returns `Hits`, (queries, k), or as many as there are.
 
-        - queries: (q, d), or one vector (d,).
+        - queries: (q, d), or one vector (d,). seeds: items to begin at instead, {id: weight}, or a list of such dicts:
+          a personalised PageRank. Then kind "pagerank" normalises as PageRank does: scores are the shares of time that
+          a walk spends at each item, and their sum over all is 1.
         - filter: h, any function of the eigenvalues; nothing is rebuilt. neighbors: vectors that a query starts from.
           blend: what Euclidean similarity adds: `Anchor()`, a weight or `Blend` for FSRw, 0 for nothing. The index's
           own where nothing is said (`settings.search`).
@@ -123,12 +134,21 @@ class Index(Snapshot):
 
         `hits.confidence` is the chance to be at least as good as Euclidean search.
         """
+        asked_neighbors = neighbors
         filter, neighbors = defaults(self, filter, neighbors)
         check_counts(k=k, neighbors=neighbors, **({} if cut is None else {"cut": cut}))
         check_value(filter, "filter", "a value such as LowPass(0.99), or a function of the eigenvalues")
         mixed = blend_of(self, blend, solver)
         chosen, used = way(self, plan, tolerance, solver, filter)
         allowed = None if where is None else where_allowed(self, where)
+        if seeds is not None or queries is None:
+            given = {"queries": queries, "blend": blend, "query_groups": query_groups, "weights": weights, "cut": cut}
+            y = seeded.observe(self, seeded.check(seeds, {**given, "neighbors": asked_neighbors}, used))
+            route: dict[str, Any] = {"filter": filter, "solver": used, "plan": chosen, "allowed": allowed}
+            return with_columns(self, seeded.search(self, y, k, kind=kind, **route), columns)
+        if kind != "manifold":
+            raise InputError(f"kind={kind!r} is for searches that begin at seeds={{id: weight}}")
+        self.require_vectors("a search with queries")
         asked = Queries.make(queries, dimension=self.dimension, groups=query_groups, weights=weights, on_error=on_error)
         options: dict[str, Any] = {"neighbors": neighbors, "cut": cut, "region_sum": region_sum, "blend": mixed}
         hits = scoring.search(self, asked, k, filter=filter, solver=used, plan=chosen, allowed=allowed, **options)
@@ -143,6 +163,10 @@ class Index(Snapshot):
         taken = [name for name in ("query_groups", "weights", "on_error") if name in options]
         if taken:
             raise InputError(f"search_by_id takes its queries from the index; leave out {', '.join(taken)}")
+        if not self.has_vectors:
+            known = np.atleast_1d(np.asarray(ids))
+            hits = self.search(seeds=[{item: 1.0} for item in known.tolist()], k=k + (not include_self), **options)
+            return hits if include_self else without_self(hits, known)
         vectors, groups, own = examples(self, ids, options.get("where"))
         if include_self or own is None:
             return self.search(vectors, k, query_groups=groups, **options)
@@ -163,6 +187,7 @@ class Index(Snapshot):
 
         query: one vector (d,), or the rows (m, d) of one query. item: an id of the index.
         """
+        self.require_vectors("explain")
         filter, neighbors = defaults(self, filter, neighbors)
         check_counts(neighbors=neighbors)
         asked = Queries.make(query, dimension=self.dimension, weights=weights).as_one()

@@ -60,6 +60,8 @@ def accelerate(
         if value is not None and not 0 < value <= 1:
             raise InputError(f"{name} must be above 0 and at most 1, got {value}")
     filter = default_filter(snapshot) if filter is None else filter
+    if not snapshot.has_vectors:
+        first = None
     if second == OWN:
         second = WALK if isinstance(own_solver(snapshot), BestFirst) else SEARCH
     rows = exact_store(snapshot)
@@ -153,6 +155,7 @@ def compress(snapshot: _S, *, basis: str | None = None, vectors: str | None = No
         pairs = zip(whole.parts, small.parts, strict=True)
         stored["basis_as"] = Stored(basis, max([relative_error(a.values, b.values) for a, b in pairs], default=0.0))
     if vectors is not None:
+        snapshot.require_vectors("compress(vectors=...)")
         own = exact_store(snapshot)
         if not isinstance(own.values, np.ndarray):
             raise InputError("the vectors of this index are stored in fewer bytes already; compress the original")

@@ -63,7 +63,7 @@ def describe(index: Index, h: Filter) -> dict[str, str]:
     edges = plural(index.graph.normalized.nnz // 2, "edge")
     lines = {
         "items": f"{len(index):,}",
-        "vectors": f"{len(index.vectors):,} × {index.dimension}" + _copies(index),
+        "vectors": f"{len(index.vectors):,} × {index.dimension}" + _copies(index) if index.has_vectors else "none",
         "built with": ", ".join(f"{name} {settings[name]}" for name in _BUILT_WITH if settings[name] is not None),
         "graph": f"{edges}, {degree.mean():.1f} per vertex, k {settings['k_used']}",
         "components": f"{len(sizes):,}, the largest of {vertices(sizes[0])}, {int((degree == 0).sum()):,} isolated",
@@ -72,6 +72,8 @@ def describe(index: Index, h: Filter) -> dict[str, str]:
         lines |= _picture_lines(index)
     if settings["k_used"] < settings["k"] and settings["recall"] is not None:
         lines["graph"] += f" (clipped from {settings['k']}: the index has {plural(index.graph.n_vertices, 'vector')})"
+    if settings["given_edges"]:
+        lines["graph"] += f", {plural(settings['given_edges'], 'edge')} of your own"
     measured = settings["recall"]
     lines["graph"] += ", neighbours " + (
         "given" if measured is None else "exact" if measured == 1 else f"of recall {measured:.3f}"
@@ -135,6 +137,8 @@ def _error_line(spectrum: Spectrum, h: Filter) -> str:
 def in_words(index: Index) -> str:
     """What was chosen and why, in two sentences."""
     settings = index.settings
+    if not index.has_vectors:
+        return "The graph is your own, without vectors: begin at items of it, with seeds= or `longwave pagerank`."
     way = {
         "local": "Neighbours weigh by the spacing of the collection around them, which needs no tuning",
         "power": "Neighbours weigh by a power of their dot product, as in the paper",

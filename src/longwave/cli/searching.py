@@ -130,3 +130,43 @@ def explain(
     (name,) = items_from([item], opened)
     h = None if filter is None else filters.parse(filter)
     print(opened.explain(asked.vectors[query_of == row], name, filter=h, neighbors=neighbors))
+
+
+@app.command()
+def pagerank(
+    index: o.IndexPath,
+    seeds: Annotated[
+        list[str],
+        typer.Argument(metavar="ID[=WEIGHT]", help="Items to begin at, all together; a weight is 1 if not said."),
+    ],
+    k: Annotated[int, typer.Option("-k", help="Number of hits.")] = 10,
+    output: o.HitsFile = None,
+    filter: Annotated[
+        str, typer.Option("--filter", metavar="H", help="How far the walk goes: lowpass:ALPHA is PageRank's own.")
+    ] = "lowpass:0.85",
+    tolerance: o.Tolerance = None,
+    manifold: Annotated[
+        bool, typer.Option("--manifold", help="Normalise as searches with vectors do: popular items do not win.")
+    ] = False,
+) -> None:
+    """Rank items by a walk on the graph that begins at some of them.
+
+    Personalised PageRank: the score of an item is the share of time that the walk spends there. Needs no vectors: an
+    index of a graph alone will do.
+
+    \b
+    longwave build --graph links.csv -o links.longwave
+    longwave pagerank links.longwave home=2 about -k 20
+    longwave pagerank links.longwave home --tolerance 1e-9
+    """
+    results.check_output(output, index)
+    opened = Index.load(index)
+    pairs = [text.rpartition("=") if "=" in text else (text, "", "1") for text in seeds]
+    try:
+        weights = [float(weight) for _, _, weight in pairs]
+    except ValueError as error:
+        raise InputError(f"a weight must be a number, as in 17=0.5: {error}") from error
+    begun = dict(zip(items_from([name for name, *_ in pairs], opened), weights, strict=True))
+    kind = "manifold" if manifold else "pagerank"
+    hits = opened.search(seeds=begun, k=k, kind=kind, filter=filters.parse(filter), tolerance=tolerance)
+    results.deliver(hits, output, "query", [" ".join(seeds)])
