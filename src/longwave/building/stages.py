@@ -75,8 +75,9 @@ def make(
     """
     checkpoint = None if workdir is None else _checkpoint(options, workdir, unit, given, item_of, edges)
     measured, k_used, ways = None, 0, None
+    kernel: Kernel = Power(1.0)
     if not unit.shape[1] and edges is not None:
-        vertex_graph, kernel = of_edges(edges), Power(1.0)  # there is nothing that it could weigh
+        vertex_graph = of_edges(edges)  # the kernel has nothing to weigh
     else:
         if given is None:
             given, measured = _lists(options, unit, item_of, progress, checkpoint)

@@ -44,8 +44,8 @@ def check(seeds: Seeds | None, others: Mapping[str, Any], solver: Solver | Eucli
 
 def observe(snapshot: Snapshot, seeds: Seeds) -> Sparse:
     """Items and their weights to y, one row for each mapping. CSR (q, n)"""
-    queries = [seeds] if isinstance(seeds, Mapping) else list(seeds)
-    if not queries or not all(isinstance(query, Mapping) and len(query) for query in queries):
+    queries: list[Any] = [seeds] if isinstance(seeds, Mapping) else list(seeds)
+    if not queries or not all(isinstance(query, Mapping) and query for query in queries):
         raise InputError(f"seeds must be a dict of id: weight, or a list of such dicts, none empty, got {seeds!r}")
     ids = np.array([item for query in queries for item in query])
     try:
