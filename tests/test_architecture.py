@@ -22,7 +22,7 @@ LAYERS = [
     ["stores"],
     ["storage", "solvers"],
     ["search"],
-    ["advice"],
+    ["advice", "signals"],
     ["building"],
     ["index"],
     ["collection"],

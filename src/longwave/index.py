@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from longwave import signals
 from longwave.building import build as offline
 from longwave.building import growth, speed
 from longwave.building.options import PAPER, Options, takes_options
@@ -30,6 +31,7 @@ from longwave.search.seeds import Seeds
 from longwave.search.snapshot import Snapshot, fields_of
 from longwave.search.where import Where, described_items, with_columns
 from longwave.search.where import allowed as where_allowed
+from longwave.signals import Clusters, Propagated
 from longwave.solvers import Solver
 from longwave.types import Array, Filter, Hits, Progress, Sparse
 
@@ -297,6 +299,47 @@ class Index(Snapshot):
         """
         check_counts(top=top)
         return speed.precompute(self, filter=filter, top=top, tolerance=tolerance, progress=progress)
+
+    def propagate(
+        self,
+        labels: Mapping[Any, Any] | ArrayLike,
+        *,
+        filter: Filter | None = None,
+        prior: str = "equal",
+        tolerance: float | None = None,
+    ) -> Propagated:
+        """A few labels to labels of everything, along the graph: `labels`, `confidence` and `scores` of every item.
+
+        labels: {id: label}, or {id: [label, label]} where items may have several; or one for each of `ids`, −1 (or "")
+        where it is not known. Items that no label reaches get −1 (or ""). prior: "equal", where classes are about as
+        large as each other; "labels", where they are as frequent as among the labels given. tolerance: as in `search`.
+        """
+        filter, _ = defaults(self, filter, None)
+        return signals.propagate(self, labels, filter=filter, prior=prior, tolerance=tolerance)
+
+    def cluster(self, k: int | None = None, *, filter: Filter | None = None, seed: int = 0) -> Clusters:
+        """Clusters of items along the graph, k of them, or as many as the graph shows: `labels`, one for each of `ids`.
+
+        k-means of the unit rows of Φᵀ, eq. (11), on its 100 longest waves.
+        """
+        filter, _ = defaults(self, filter, None)
+        return signals.cluster(self, k, filter=filter, seed=seed)
+
+    def fourier(self, signal: ArrayLike) -> Array:
+        """Uᵀs: how much of every wave is in a signal, a number (or a row) for each of `ids`. (N,) -> (r,)"""
+        return signals.fourier(self, signal)
+
+    def inverse(self, waves: ArrayLike) -> Array:
+        """U z: the signal that consists of these waves. (r,) -> (N,)"""
+        return signals.inverse(self, waves)
+
+    def smooth(self, signal: ArrayLike, filter: Filter | None = None, *, tolerance: float | None = None) -> Array:
+        """A signal without its short waves: each value becomes a weighted mean along the graph. (N,) -> (N,)
+
+        signal: a number, or a row of them, for each of `ids`, such as noisy ratings or measurements.
+        """
+        filter, _ = defaults(self, filter, None)
+        return signals.smooth(self, signal, filter, tolerance=tolerance)
 
     def attach(self, about: Mapping[str, Any], arrays: Mapping[str, ArrayLike] | None = None) -> Index:
         """An index that keeps facts of the user's beside its own: how the vectors were made, where the pictures are.
