@@ -25,7 +25,7 @@ LAYERS = [
     ["advice", "signals"],
     ["building"],
     ["index"],
-    ["collection"],
+    ["collection", "estimators"],
     ["evaluation", "pictures"],
     ["datasets"],
     ["baselines"],
