@@ -31,6 +31,8 @@ class Hits:
       None for Euclidean search itself.
     - route: which way the answer came, "sublinear", "basis" or "exact" (`longwave.plan`); None for Euclidean search.
     - columns: metadata that was asked for, by name: a list of values for each query.
+    - counts: (queries,) how many of the hits are relevant, where k was "auto"; those behind are the next best.
+    - folded: for each query and hit the ids that are nearly the same and were left out, where `fold` was given.
 
     >>> hits = Hits(np.array([[7, 3]]), np.array([[0.5, 0.25]]))
     >>> scores, ids = hits
@@ -46,6 +48,8 @@ class Hits:
     confidence: NDArray[np.float32] | None = None
     route: str | None = None
     columns: Mapping[str, list[list[Any]]] | None = None
+    counts: NDArray[np.int64] | None = None
+    folded: list[list[list[Any]]] | None = None
 
     @property
     def n_queries(self) -> int:
@@ -67,13 +71,15 @@ class Hits:
         cut: dict[str, Any] = {name: value[query] for name, value in values.items() if isinstance(value, np.ndarray)}
         if self.columns is not None:
             cut["columns"] = {name: values[query] for name, values in self.columns.items()}
+        if self.folded is not None:
+            cut["folded"] = self.folded[query]
         return replace(self, **cut)
 
     def records(self) -> list[list[dict[str, Any]]]:
         """For each query a list of its hits, best first: {"rank": 1, "id": …, "score": …} of plain Python values."""
         return [
             [{"rank": r, "id": i, "score": s} for r, (i, s) in enumerate(zip(ids, scores, strict=True), 1)]
-            for ids, scores in zip(self.ids.tolist(), self.scores.tolist(), strict=True)
+            for ids, scores in self._relevant()
         ]
 
     def to_json(self, names: Sequence[str] | None = None) -> str:
@@ -81,9 +87,7 @@ class Hits:
 
         names: what the queries are called, one for each.
         """
-        rows: list[dict[str, Any]] = [
-            {"ids": ids, "scores": scores} for ids, scores in zip(self.ids.tolist(), self.scores.tolist(), strict=True)
-        ]
+        rows: list[dict[str, Any]] = [{"ids": ids, "scores": scores} for ids, scores in self._relevant()]
         if self.confidence is not None:
             rows = [{**row, "confidence": float(c)} for row, c in zip(rows, self.confidence, strict=True)]
         if names is not None or self.queries is not None:
@@ -112,7 +116,14 @@ class Hits:
             "id": self.ids.ravel(),
             "score": self.scores.ravel(),
         }
-        return frames.DataFrame(columns)
+        shown = np.arange(k) < np.full((n, 1), k) if self.counts is None else np.arange(k) < self.counts[:, None]
+        return frames.DataFrame({name: values[shown.ravel()] for name, values in columns.items()})
+
+    def _relevant(self) -> Iterator[tuple[list[Any], list[float]]]:
+        """Ids and scores of every query, as far as they are relevant."""
+        counts = [self.ids.shape[1]] * self.n_queries if self.counts is None else self.counts.tolist()
+        for ids, scores, count in zip(self.ids.tolist(), self.scores.tolist(), counts, strict=True):
+            yield ids[:count], scores[:count]
 
     def _labels(self, names: Sequence[str] | None) -> list[Any]:
         """What the queries are called: their names, or their numbers."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,13 @@ from longwave.search import seeds as seeded
 from longwave.search.blending import Blending
 from longwave.search.composition import composition
 from longwave.search.defaults import blend_of, defaults, way
+from longwave.search.duplicates import duplicates
 from longwave.search.euclidean import Euclidean
 from longwave.search.explanation import Explanation
 from longwave.search.queries import Queries, examples
 from longwave.search.ranking import without_self
 from longwave.search.seeds import Seeds
+from longwave.search.shaping import AUTO, Shape, shaped
 from longwave.search.snapshot import Snapshot, fields_of
 from longwave.search.where import Where, described_items, with_columns
 from longwave.search.where import allowed as where_allowed
@@ -97,10 +100,12 @@ class Index(Snapshot):
     def search(
         self,
         queries: ArrayLike | None = None,
-        k: int = 10,
+        k: int | str = 10,
         *,
         seeds: Seeds | None = None,
         kind: str = "manifold",
+        fold: float | None = None,
+        diversity: float = 0.0,
         filter: Filter | None = None,
         neighbors: int | None = None,
         blend: float | str | Blending | None = None,
@@ -120,6 +125,9 @@ class Index(Snapshot):
         - queries: (q, d), or one vector (d,). seeds: items to begin at instead, {id: weight}, or a list of such dicts:
           a personalised PageRank. Then kind "pagerank" normalises as PageRank does: scores are the shares of time that
           a walk spends at each item, and their sum over all is 1.
+        - k: how many hits, or "auto": as many as are relevant by their scores, `hits.counts` of each query.
+        - fold: a cosine such as 0.98; hits nearer than that to a better one are left out, and named in `hits.folded`.
+          diversity: from 0 to below 1, how much a hit that is like a better one along the manifold falls behind.
         - filter: h, any function of the eigenvalues; nothing is rebuilt. neighbors: vectors that a query starts from.
           blend: what Euclidean similarity adds: `Anchor()`, a weight or `Blend` for FSRw, 0 for nothing. The index's
           own where nothing is said (`settings.search`).
@@ -136,9 +144,9 @@ class Index(Snapshot):
 
         `hits.confidence` is the chance to be at least as good as Euclidean search.
         """
-        asked_neighbors = neighbors
+        asked_neighbors, shape = neighbors, Shape(k, fold, diversity)
         filter, neighbors = defaults(self, filter, neighbors)
-        check_counts(k=k, neighbors=neighbors, **({} if cut is None else {"cut": cut}))
+        check_counts(neighbors=neighbors, **({} if cut is None else {"cut": cut}))
         check_value(filter, "filter", "a value such as LowPass(0.99), or a function of the eigenvalues")
         mixed = blend_of(self, blend, solver)
         chosen, used = way(self, plan, tolerance, solver, filter)
@@ -147,33 +155,42 @@ class Index(Snapshot):
             given = {"queries": queries, "blend": blend, "query_groups": query_groups, "weights": weights, "cut": cut}
             y = seeded.observe(self, seeded.check(seeds, {**given, "neighbors": asked_neighbors}, used))
             route: dict[str, Any] = {"filter": filter, "solver": used, "plan": chosen, "allowed": allowed}
-            return with_columns(self, seeded.search(self, y, k, kind=kind, **route), columns)
+            begun = partial(seeded.search, self, y, kind=kind, **route)
+            return with_columns(self, shaped(self, shape, filter, begun), columns)
         if kind != "manifold":
             raise InputError(f"kind={kind!r} is for searches that begin at seeds={{id: weight}}")
         self.require_vectors("a search with queries")
         asked = Queries.make(queries, dimension=self.dimension, groups=query_groups, weights=weights, on_error=on_error)
         options: dict[str, Any] = {"neighbors": neighbors, "cut": cut, "region_sum": region_sum, "blend": mixed}
-        hits = scoring.search(self, asked, k, filter=filter, solver=used, plan=chosen, allowed=allowed, **options)
+        options |= {"filter": filter, "solver": used, "plan": chosen, "allowed": allowed}
+        if shape.k == AUTO and isinstance(used, Euclidean):
+            raise InputError("k='auto' reads the scores of a manifold search; give a number with solver=Euclidean()")
+        find = partial(scoring.search, self, asked, **options)
+        hits = shaped(self, shape, filter, find, root=getattr(mixed, "root", 1.0))
         return with_columns(self, replace(hits, queries=asked.numbers), columns)
 
-    def search_by_id(self, ids: ArrayLike, k: int = 10, *, include_self: bool = False, **options: Any) -> Hits:
+    def search_by_id(self, ids: ArrayLike, k: int | str = 10, *, include_self: bool = False, **options: Any) -> Hits:
         """More like these: the vectors of known items are the queries, one query for each id.
 
         The item itself is left out of its hits unless `include_self`. options: as for `search`.
         """
-        check_counts(k=k)
-        taken = [name for name in ("query_groups", "weights", "on_error") if name in options]
+        taken = [name for name in ("query_groups", "weights", "on_error", "seeds") if name in options]
         if taken:
             raise InputError(f"search_by_id takes its queries from the index; leave out {', '.join(taken)}")
-        if not self.has_vectors:
-            known = np.atleast_1d(np.asarray(ids))
-            hits = self.search(seeds=[{item: 1.0} for item in known.tolist()], k=k + (not include_self), **options)
-            return hits if include_self else without_self(hits, known)
-        vectors, groups, own = examples(self, ids, options.get("where"))
+        if self.has_vectors:
+            vectors, groups, own = examples(self, ids, options.get("where"))
+            ask = partial(self.search, vectors, query_groups=groups)
+        else:
+            own = np.atleast_1d(np.asarray(ids))
+            ask = partial(self.search, seeds=[{item: 1.0} for item in own.tolist()])
         if include_self or own is None:
-            return self.search(vectors, k, query_groups=groups, **options)
-        columns = options.pop("columns", None)
-        hits = without_self(self.search(vectors, k + 1, query_groups=groups, **options), own)
+            return ask(k=k, **options)
+        columns, names = options.pop("columns", None), own
+        shape = Shape(k, options.pop("fold", None), options.pop("diversity", 0.0))
+        filter, _ = defaults(self, options.get("filter"), None)
+        root = getattr(blend_of(self, options.get("blend"), options.get("solver")), "root", 1.0)
+        find = lambda count: without_self(ask(k=count + 1, **options), names)  # noqa: E731
+        hits = shaped(self, shape, filter, find, root=root)
         return with_columns(self, hits, columns)
 
     def explain(
@@ -299,6 +316,13 @@ class Index(Snapshot):
         """
         check_counts(top=top)
         return speed.precompute(self, filter=filter, top=top, tolerance=tolerance, progress=progress)
+
+    def duplicates(self, threshold: float = 0.98) -> list[list[Any]]:
+        """Groups of ids whose vectors have a cosine of at least the threshold to the first of the group, largest first.
+
+        No chains: that a is like b and b like c does not put a and c together. Every item is in one group at most.
+        """
+        return duplicates(self, threshold)
 
     def propagate(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -82,6 +83,16 @@ Where = Annotated[
         help="Items to search: a condition on their metadata, such as 'year>=2020' or 'city=Oxford,Paris'; or a file "
         f"with their ids ({LABELS}), or with true and false for each (.npy).",
     ),
+]
+HitCount = Annotated[
+    str, typer.Option("-k", metavar="N|auto", help="Number of hits for each query; auto: as many as are relevant.")
+]
+Fold = Annotated[
+    float | None,
+    typer.Option(help="Leave out hits that are nearly the same as a better one: the least cosine, such as 0.98."),
+]
+Diversity = Annotated[
+    float, typer.Option(help="From 0 to below 1: how much hits that are like a better one fall behind.")
 ]
 SolverText = Annotated[
     str | None,
@@ -200,6 +211,8 @@ def search_options(
     blend_scale: BlendScale = "peak",
     blend_everywhere: BlendEverywhere = False,
     region_sum: RegionSum = "similarities",
+    fold: Fold = None,
+    diversity: Diversity = 0.0,
 ) -> dict[str, Any]:
     """Keyword arguments of `Index.search` from the text of the options."""
     groups = labels_from(query_groups)
@@ -219,7 +232,18 @@ def search_options(
         "solver": None if automatic else solver_from(named, complement=complement, tolerance=tolerance, steps=steps),
         "blend": blend_from(blend, blend_scale, blend_everywhere),
         "region_sum": region_sum,
+        **({} if fold is None else {"fold": fold}),
+        **({"diversity": diversity} if diversity else {}),
     }
+
+
+def count_from(text: str) -> int | str:
+    """What -k says."""
+    if text == "auto":
+        return text
+    if not re.fullmatch("[0-9]+", text):
+        raise InputError(f"-k must be a whole number of at least 1, or auto, got '{text}'")
+    return int(text)
 
 
 def with_options(

@@ -93,9 +93,9 @@ def print_hits(hits: Hits, *, asked: str = "query", queries: int = 10, names: Se
     labels: Sequence[Any] = range(hits.n_queries) if names is None else names
     if not out.is_terminal:
         print("query\trank\tid\tscore")
-        for query, scores, ids in zip(labels, *hits, strict=True):
-            for rank, (i, s) in enumerate(zip(ids, scores, strict=True), 1):
-                print(query, rank, i, f"{s:.6g}", sep="\t")
+        for query, found in zip(labels, hits.records(), strict=True):
+            for hit in found:
+                print(query, hit["rank"], hit["id"], f"{hit['score']:.6g}", sep="\t")
         return
     cells = [
         [(str(i), readable(s)) for i, s in zip(*row, strict=True)] for row in zip(hits.ids, hits.scores, strict=True)
@@ -120,6 +120,8 @@ def print_hits(hits: Hits, *, asked: str = "query", queries: int = 10, names: Se
     if hits.n_queries > queries or hits.ids.shape[1] > shown:
         size = f"{plural(hits.n_queries, asked)} × {plural(hits.ids.shape[1], 'hit')}"
         print(f"{size}; write all of them with -o hits.csv (or .npz, .json)")
+    if hits.counts is not None:
+        print(f"relevant by their scores: the first {_range(hits.counts, 'd')}")
     if hits.confidence is not None:
         print(f"confidence {_range(hits.confidence, '.2f')}: how far to trust the graph, from 0 to 1")
     if hits.errors is not None and hits.steps is not None:

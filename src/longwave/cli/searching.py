@@ -30,7 +30,7 @@ def search(
             metavar="QUERIES", help=f"Query vectors, one per row ({o.FILES}); or pictures; or a folder of them."
         ),
     ],
-    k: Annotated[int, typer.Option("-k", help="Number of hits for each query.")] = 10,
+    k: o.HitCount = "10",
     output: o.HitsFile = None,
     box: p.Boxes = None,
     together: p.Together = False,
@@ -60,7 +60,7 @@ def search(
             if chosen["query_groups"] is not None:
                 raise InputError("pictures are queries of their own; leave out --query-groups, or say --together")
             chosen["query_groups"] = asked.query_of
-        hits = opened.search(asked.vectors, k, **chosen)
+        hits = opened.search(asked.vectors, o.count_from(k), **chosen)
     if sheet is not None:
         write_sheet(sheet, asked.parts, hits, opened)
     results.deliver(hits, output, "query", asked.names)
@@ -71,7 +71,7 @@ def search(
 def similar(
     index: o.IndexPath,
     ids: Annotated[list[str], typer.Argument(metavar="ID", help="Items of the index: ids, or paths of pictures.")],
-    k: Annotated[int, typer.Option("-k", help="Number of hits for each item.")] = 10,
+    k: o.HitCount = "10",
     output: o.HitsFile = None,
     sheet: p.Sheet = None,
     *,
@@ -90,7 +90,7 @@ def similar(
     opened = Index.load(index)
     check_sheet(sheet, opened)
     asked = items_from(ids, opened)
-    hits = opened.search_by_id(asked, k, **chosen)
+    hits = opened.search_by_id(asked, o.count_from(k), **chosen)
     if sheet is not None:
         gallery = Gallery(opened)
         write_sheet(sheet, [[(gallery.place(item), None)] for item in asked], hits, opened)
@@ -130,6 +130,24 @@ def explain(
     (name,) = items_from([item], opened)
     h = None if filter is None else filters.parse(filter)
     print(opened.explain(asked.vectors[query_of == row], name, filter=h, neighbors=neighbors))
+
+
+@app.command()
+def duplicates(
+    index: o.IndexPath,
+    threshold: Annotated[float, typer.Option(help="The least cosine of two vectors that are nearly the same.")] = 0.98,
+) -> None:
+    """List items that are nearly the same, a group in each line.
+
+    Each item of a group is as near as the threshold to the first one. There are no chains: that a is like b and b like
+    c does not put a and c together.
+
+    \b
+    longwave duplicates photos.longwave
+    longwave duplicates photos.longwave --threshold 0.95
+    """
+    for group in Index.load(index).duplicates(threshold):
+        print(*group, sep="\t")
 
 
 @app.command()
