@@ -236,7 +236,7 @@ def test_duplicates_rank_together():
         ({"spectrum": lw.Exact}, "spectrum must be a value"),
         ({"groups": np.arange(300) // 3 + 5, "ids": np.arange(100)}, "item numbers 0 … 99"),
         ({"ids": np.arange(300, dtype=np.uint64) + 2**63}, "must fit in 64-bit"),
-        ({"components": "some"}, "one of blocks, giant, whole, got 'some'"),
+        ({"components": "some"}, "one of blocks, printed, giant, whole, got 'some'"),
         ({"min_rank": 0}, "min_rank must be"),
         ({"sparsity": 1.0}, "sparsity must be at least 0 and below 1"),
         ({"groups": [0, 1]}, "one entry per vector, 300, got 2"),

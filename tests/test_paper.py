@@ -4,19 +4,38 @@ The graph is real: digits, k = 10, the largest component where a claim needs a c
 reference is dense float64 algebra on the same 𝒲.
 """
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import oracle
 from graphs import make
-from longwave import Exact, Lanczos, LowPass, RandomWalk, Simultaneous, Spectral
+from longwave import (
+    Chebyshev,
+    ConjugateGradient,
+    Exact,
+    GaussSeidel,
+    Heat,
+    Lanczos,
+    LowPass,
+    PowerIteration,
+    RandomProjection,
+    RandomWalk,
+    Simultaneous,
+    Spectral,
+)
+from longwave.errors import ConvergenceWarning, FilterWarning
+from longwave.graph.laplacian import laplacian
+from longwave.graph.paths import max_product, strongest_path, sum_product
 from longwave.items.pooling import pooling_matrix
 from longwave.rows.vectors import normalize
 from longwave.search.extension import embed, kernel
 from longwave.solvers import System
+from longwave.solvers.fields import energy, objective
 from longwave.spectrum import sparsify
-from longwave.spectrum.components import decompose_blocks
+from longwave.spectrum.components import decompose_blocks, decompose_giant, decompose_whole
 from longwave.spectrum.operations import Local
 from longwave.spectrum.simultaneous import range_basis
 from settings import paper_index
@@ -215,3 +234,276 @@ def test_3_1_stages_1_and_2_recover_a_low_rank_matrix(connected):
     spectrum = Simultaneous(20, oversampling=10, rounds=3)(low)
     u = spectrum.eigenvectors.toarray()
     assert np.linalg.norm(low.toarray() - u * spectrum.eigenvalues.astype(np.float32) @ u.T, 2) < 1e-5
+
+
+def adjacency(graph):
+    """W as dense float64, from 𝒲 and D."""
+    root = np.sqrt(graph.degrees)
+    return root[:, None] * dense(graph) * root[None, :]
+
+
+def test_2_1_the_laplacians_are_those_of_the_paper(graph):
+    """§2.1, §2.2: L = D − W and 𝓛 = I − 𝒲 are positive semi-definite, 𝓛's eigenvalues in [0, 2], L1 = 0; L_α and 𝓛_α
+    are positive definite (L_α where there are edges). Dense float64, 1e-6."""
+    w = adjacency(graph)
+    plain, normalised = laplacian(graph).toarray(), laplacian(graph, normalized=True).toarray()
+    np.testing.assert_allclose(plain, np.diag(w.sum(axis=1)) - w, atol=1e-6)
+    np.testing.assert_allclose(normalised, np.eye(len(w)) - dense(graph), atol=1e-12)
+    np.testing.assert_allclose(plain @ np.ones(len(w)), 0, atol=1e-5)
+    values = np.linalg.eigvalsh(normalised)
+    assert values[0] > -1e-6
+    assert values[-1] < 2 + 1e-6
+    np.testing.assert_allclose(
+        laplacian(graph, alpha=0.9).toarray(), (np.diag(w.sum(axis=1)) - 0.9 * w) / 0.1, atol=1e-5
+    )
+    system = laplacian(graph, alpha=0.9, normalized=True).toarray()
+    np.testing.assert_allclose(system, (np.eye(len(w)) - 0.9 * dense(graph)) / 0.1, atol=1e-12)
+    assert np.linalg.eigvalsh(system)[0] >= 1 - 1e-6
+    busy = graph.degrees > 0
+    assert np.linalg.eigvalsh(laplacian(graph, alpha=0.9).toarray()[np.ix_(busy, busy)])[0] > 0
+
+
+def test_5_3_the_energy_is_smallest_at_the_ranking(graph, y):
+    """Eq. (9): f_α by its definition on dense matrices; its gradient 𝓛_α x − y vanishes at x* and its value there is
+    −½ yᵀx*; any step away raises it. α = 0.99, 1e-8."""
+    system, observed = laplacian(graph, alpha=0.99, normalized=True).toarray(), y.toarray().astype(np.float64)
+    best = oracle.linear_system(dense(graph), observed, 0.99)
+    expected = [0.5 * x @ system @ x - row @ x for x, row in zip(best, observed, strict=True)]
+    np.testing.assert_allclose(energy(graph, best, y, 0.99), expected, rtol=1e-9)
+    np.testing.assert_allclose(energy(graph, best, y, 0.99), -0.5 * (observed * best).sum(axis=1), rtol=1e-8)
+    rng = np.random.default_rng(0)
+    for size in (1e-3, 1.0):
+        moved = best + size * rng.standard_normal(best.shape)
+        assert (energy(graph, moved, y, 0.99) > energy(graph, best, y, 0.99)).all()
+
+
+def test_5_3_eq_10_has_that_minimum_over_unordered_pairs_only(graph, y):
+    """Eq. (10): its terms by their definition, pair by pair; the gradient at x* vanishes (1e-10) where every edge
+    counts once, and does not where Σ_{i,j} counts it twice: then the minimum is that of 2α/(1 + α). On vertices that
+    have edges; an isolated one stays at y_i."""
+    alpha, busy = 0.9, graph.degrees > 0
+    w = adjacency(graph)[np.ix_(busy, busy)]
+    d = w.sum(axis=1)  # in float64, as the stored ones are those of float32 weights
+    observed = y.toarray()[:1, busy].astype(np.float64)
+    matrix = w / np.sqrt(d[:, None] * d[None, :])
+    best = oracle.linear_system(matrix, observed, alpha)[0]
+
+    def gradient(x, times):
+        hat = x / np.sqrt(d)
+        pull = (w * (hat[:, None] - hat[None, :])).sum(axis=1) / np.sqrt(d)
+        return 2 * alpha * times * pull + 2 * (1 - alpha) * (x - observed[0])
+
+    assert np.abs(gradient(best, 1)).max() < 1e-10
+    assert np.abs(gradient(best, 2)).max() > 1e-4
+    other = oracle.linear_system(matrix, observed, 2 * alpha / (1 + alpha))[0]
+    assert np.abs(gradient(other, 2)).max() < 1e-10
+
+    whole = np.zeros((1, graph.n_vertices))
+    whole[0, busy] = best
+    hat = best / np.sqrt(d)
+    smooth = sum(w[i, j] * (hat[i] - hat[j]) ** 2 for i, j in zip(*np.nonzero(np.triu(w)), strict=True))
+    seen = sp.csr_array(y[[0]])
+    ours = objective(graph, whole, seen, alpha)
+    assert ours.smoothness[0] == pytest.approx(alpha * smooth, rel=1e-6)
+    assert ours.fitness[0] == pytest.approx((1 - alpha) * ((whole - seen.toarray()) ** 2).sum(), rel=1e-9)
+    assert objective(graph, whole, seen, alpha, ordered=True).smoothness[0] == pytest.approx(2 * ours.smoothness[0])
+    rng = np.random.default_rng(1)
+    away = whole + 1e-3 * rng.standard_normal(whole.shape) * busy
+    assert objective(graph, away, seen, alpha).total[0] > ours.total[0]
+
+
+def test_5_3_gauss_seidel_descends_and_conjugate_gradients_descend_faster(graph, y):
+    """§5.3: Jacobi, Gauss–Seidel and conjugate gradients tend to the minimum of eq. (9); sweeps are those of a dense
+    loop over the vertices; after 20 steps f_α − f_α(x*) falls in this order. α = 0.99."""
+    bare, h = System(graph.normalized, None), LowPass(0.99)
+    sweep, target = np.zeros(graph.n_vertices), y.toarray()[0].astype(np.float64)
+    matrix = dense(graph)
+    for _ in range(3):
+        for i in range(graph.n_vertices):
+            sweep[i] = 0.99 * matrix[i] @ sweep + 0.01 * target[i]
+    np.testing.assert_allclose(GaussSeidel(3)(bare, y[[0]], h).scores[0], sweep, atol=1e-7)
+
+    least = energy(graph, oracle.linear_system(matrix, y.toarray(), 0.99), y, 0.99)
+    above = {}
+    for name, solver in {
+        "jacobi": RandomWalk(20),
+        "gauss-seidel": GaussSeidel(20),
+        "cg": ConjugateGradient(0, max_steps=20),
+    }.items():
+        above[name] = energy(graph, solver(bare, y, h).scores, y, 0.99) - least
+    assert (above["jacobi"] > above["gauss-seidel"]).all()
+    assert (above["gauss-seidel"] > above["cg"]).all()
+    falling = [energy(graph, GaussSeidel(t)(bare, y, h).scores, y, 0.99).sum() for t in (1, 2, 4, 8, 16)]
+    assert falling == sorted(falling, reverse=True)
+
+
+def test_5_2_alpha_1_is_the_power_iteration(graph, whole, y):
+    """§5.2: eq. (8) with α = 1 from x = y is x⁽ᵗ⁾ = 𝒲ᵗ y; dense powers, relative 2-norm 1e-5; it tends to the top
+    eigenvector of every component, the root of its degrees."""
+    expected = y.toarray().astype(np.float64)
+    for _ in range(7):
+        expected = expected @ dense(graph)
+    got = PRINTED(whole, y, PowerIteration(7)).scores
+    assert np.linalg.norm(got - expected) < 1e-5 * np.linalg.norm(expected)
+    late = PRINTED(whole, y[[0]], PowerIteration(100_001)).scores[0].astype(np.float64)
+    limit = np.zeros(graph.n_vertices)
+    for label in range(graph.labels.max() + 1):
+        own = graph.labels == label
+        if graph.degrees[own].sum() > 0:
+            top = np.sqrt(graph.degrees[own] / graph.degrees[own].sum())
+            limit[own] = top * (top @ y.toarray()[0, own])
+    np.testing.assert_allclose(late, limit, atol=1e-3 * limit.max())
+
+
+def test_5_5_the_max_power_holds_the_strongest_paths(graph):
+    """§5.5: (W^{⊗t})_ij is the weight of the strongest path of length t: dense max-times products, 1e-12; W^t is the
+    ordinary power; one path by itself has the weight of its edges and the total of W^t."""
+    matrix = graph.normalized
+    exact = dense(graph)
+    power, summed = exact, exact
+    for length in (2, 3, 4):
+        power = np.stack([(power[[i]].T * exact).max(axis=0) for i in range(len(exact))])
+        summed = summed @ exact
+        np.testing.assert_allclose(max_product(matrix, length).toarray(), power, atol=1e-12)
+        np.testing.assert_allclose(sum_product(matrix, length).toarray(), summed, atol=1e-12)
+    for target in (1, 17, 200):
+        found = strongest_path(matrix, 3, target, 4)
+        if power[3, target] == 0:
+            assert found is None
+            continue
+        assert found.vertices[[0, -1]].tolist() == [3, target]
+        edges = exact[found.vertices[:-1], found.vertices[1:]]
+        assert found.weight == pytest.approx(edges.prod(), rel=1e-9)
+        assert found.weight == pytest.approx(power[3, target], rel=1e-9)
+        assert found.total == pytest.approx(summed[3, target], rel=1e-9)
+
+
+def test_6_random_projections_are_blunter_than_the_basis(connected):
+    """§6: X Xᵀ with X = h(𝒲)^½ G/√m is h(𝒲) on average; its error falls like 1/√m and at the same number of columns it
+    is above that of a basis. Frobenius norm on 20 unit observations, h_0.99, m = r = 100."""
+    matrix, exact = connected
+    n = len(exact)
+    values, vectors = np.linalg.eigh(exact)
+    truth = (vectors * H(values)) @ vectors.T
+    system = System(matrix, Exact(100)(matrix))
+    some = sp.csr_array(sp.eye_array(n, format="csr", dtype=np.float32)[:20])
+
+    def error(solver):
+        return np.linalg.norm(solver(system, some, H).scores - truth[:20])
+
+    one = {m: np.mean([error(RandomProjection(m, seed)) for seed in range(3)]) for m in (100, 1600)}
+    assert 2.5 < one[100] / one[1600] < 6.4  # 4 on average
+    assert error(PRINTED) < one[100] / 2
+    mean = np.mean([RandomProjection(100, s)(system, some, H).scores for s in range(40)], axis=0)
+    assert np.linalg.norm(mean - truth[:20]) < one[100] / 3
+
+
+def test_7_the_printed_rule_counts_every_component(graph):
+    """§7 to the letter: up to ρ slices of each component count against r, the isolated vertex's one too, and the rest
+    goes to the largest eigenvalues of all; a dense transcription of the rule, ρ = 3."""
+    rank, rho, chosen = 60, 3, []
+    matrix, pools = dense(graph), []
+    for label in range(graph.labels.max() + 1):
+        own = np.flatnonzero(graph.labels == label)
+        values = np.sort(np.linalg.eigvalsh(matrix[np.ix_(own, own)]))[::-1]
+        share = len(own) if len(own) <= rho else max(rho, -(-rank * len(own) // len(matrix)))
+        kept = values[: min(share, len(own))]
+        chosen += kept[:rho].tolist()
+        pools += kept[rho:].tolist()
+    chosen += sorted(pools, reverse=True)[: max(0, rank - len(chosen))]
+    expected = np.sort(chosen)[::-1]
+    isolated = int((graph.degrees == 0).sum())
+    printed = decompose_blocks(graph, Exact(rank), min_rank=rho, printed=True)
+    ours = np.sort(np.concatenate([printed.eigenvalues, np.zeros(isolated)]))[::-1]
+    np.testing.assert_allclose(ours, expected, atol=1e-5)
+    assert decompose_blocks(graph, Exact(rank), min_rank=rho).rank > printed.rank
+
+
+BASES = {
+    "exact": lambda g: decompose_blocks(g, Exact(60)),
+    "chebyshev": lambda g: decompose_blocks(g, Chebyshev(60)),
+    "simultaneous": lambda g: decompose_blocks(g, Simultaneous(60)),
+    "simultaneous, many rounds": lambda g: decompose_blocks(g, Simultaneous(60, rounds=200)),
+    "sparse": lambda g: sparsify(decompose_blocks(g, Exact(60)), g.normalized, nonzeros=4000),
+    "giant": lambda g: decompose_giant(g, Exact(60)),
+}
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_4_3_a_bound_that_is_stated_holds(graph, name):
+    """‖h(A) − x‖₂ is never above `error_bound`, for every way to a basis, with and without the complement; where none
+    is known none is stated. Dense float64, 1e-5."""
+    spectrum = BASES[name](graph)
+    values, vectors = np.linalg.eigh(dense(graph))
+    unit = sp.eye_array(graph.n_vertices, format="csr", dtype=np.float32)
+    stated = []
+    for h in (LowPass(0.99), LowPass(0.8), Heat(10)):
+        truth = (vectors * h(values)) @ vectors.T
+        for complement in (True, False):
+            bound = spectrum.error_bound(h, complement=complement)
+            stated.append(bound)
+            if bound is not None:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", FilterWarning)
+                    x = Spectral(complement=complement)(System(graph.normalized, spectrum), unit, h).scores
+                assert np.linalg.norm(truth - x.T, 2) <= bound + 1e-5
+    known = [bound is not None for bound in stated]
+    assert any(known) == (name not in ("simultaneous", "sparse"))
+    if name == "giant":
+        assert min(stated) > 0.5
+
+
+def test_4_3_the_warning_tests_what_is_left_out(graph, y):
+    """§4.3: h = λ − 1 never falls, yet the cut basis keeps its smallest gains and drops its largest: warned of. λ² near
+    −1 likewise. h_α is not, whose gains left out are small."""
+    system = System(graph.normalized, decompose_blocks(graph, Exact(60)))
+    with pytest.warns(FilterWarning, match="as large on the eigenvalues below"):
+        PRINTED(system, y, lambda t: t - 1)
+    with pytest.warns(FilterWarning, match="which this basis leaves out"):
+        Spectral()(system, y, PowerIteration(2))
+    for h in (LowPass(0.99), LowPass(0.9), Heat(5)):
+        Spectral()(system, y, h)
+        PRINTED(system, y, h)
+
+
+def test_2_1_every_component_has_the_eigenvalue_one_and_a_basis_that_misses_some_says_so(graph):
+    """§2.1, §7: 1 occurs once for each component with an edge. Lanczos on all of 𝒲 may miss some: then it warns; one
+    basis for each component has them all."""
+    several = sp.csr_array(sp.block_diag([graph.normalized] * 3))
+    from longwave.graph.mutual import Graph, component_labels
+
+    three = Graph(several, np.tile(graph.degrees, 3), component_labels(several), np.tile(graph.reach, 3))
+    there = int((three.component_sizes > 1).sum())
+    with pytest.warns(ConvergenceWarning, match=f"of {there} times.*components='blocks'"):
+        decompose_whole(three, Lanczos(there + 5, tolerance=0.1))
+    assert (decompose_blocks(three, Exact()).eigenvalues > 1 - 1e-4).sum() == there
+    assert (decompose_whole(three, Exact(there + 5)).eigenvalues > 1 - 1e-4).sum() == there
+
+
+def test_5_4_the_embedding_of_the_items_is_phi(digits_split):
+    """Eq. (11): Φᵀ of the index's own items; ⟨φ(v_i), φ̂(z)⟩ is the printed score of item i for z. Max-norm 1e-5."""
+    vectors, _, queries, _ = digits_split
+    index = paper_index(np.vstack([vectors[:300], vectors[:2]]), k=10, spectrum=Exact(), merge_copies=True)
+    points = index.embedding(filter=H)
+    assert points.shape == (302, index.spectrum.rank)
+    np.testing.assert_array_equal(points[300:], points[:2])  # copies are one vertex
+    hits = index.search(queries[:3], 302, solver=PRINTED, filter=H)
+    by_id = np.take_along_axis(hits.scores, np.argsort(hits.ids, axis=1), axis=1)
+    ours = index.embed(queries[:3], filter=H) @ points.T
+    inside = np.repeat(True, 302)
+    inside[np.flatnonzero(np.diff(index.graph.normalized.indptr) == 0)] = False
+    np.testing.assert_allclose(ours[:, inside], by_id[:, inside], atol=1e-5 * by_id.max())
+
+
+def test_3_1_an_index_is_made_sparse_as_printed_in_one_line(digits_split):
+    """Stage 3: `index.sparsify(0.5, printed=True)` keeps the half of U that is largest, entry by entry."""
+    index = paper_index(digits_split[0][:300], k=10, spectrum=Exact(40))
+    full = index.spectrum.eigenvectors.toarray()
+    sparse = index.sparsify(0.5, printed=True)
+    stored = index.spectrum.eigenvectors.nonzeros
+    kept = sparse.spectrum.eigenvectors.toarray()
+    assert np.count_nonzero(kept) == round(0.5 * stored)
+    assert np.abs(kept[kept != 0]).min() >= np.abs(full[(kept == 0) & (full != 0)]).max()
+    np.testing.assert_array_equal(kept[kept != 0], full[kept != 0])
+    assert sparse.settings.sparsity == 0.5
+    assert sparse.search(digits_split[2][:2], 5).ids.shape == (2, 5)

@@ -17,8 +17,9 @@ __version__ = "0.1.0"
 __all__ = [
     "Index", "Hits", "Spectrum", "Collection", "open", "create",
     "Chebyshev", "Lanczos", "Simultaneous", "Exact",
-    "LowPass", "Heat", "Ideal", "Walk", "Polynomial",
-    "BestFirst", "Spectral", "ConjugateGradient", "Hybrid", "RandomWalk", "ChebyshevFilter", "Precomputed", "Euclidean",
+    "LowPass", "Heat", "Ideal", "Walk", "PowerIteration", "Polynomial",
+    "BestFirst", "Spectral", "ConjugateGradient", "Hybrid", "RandomWalk", "GaussSeidel", "ChebyshevFilter",
+    "RandomProjection", "Precomputed", "Euclidean",
     "Power", "Local", "Anchor", "Blend", "PAPER",
     "LongwaveError", "LongwaveWarning", "datasets",
 ]  # fmt: skip
@@ -28,7 +29,7 @@ prepare()
 if TYPE_CHECKING:
     from longwave import datasets
     from longwave.collection import Collection, create, open
-    from longwave.filters import Heat, Ideal, LowPass, Polynomial, Walk
+    from longwave.filters import Heat, Ideal, LowPass, Polynomial, PowerIteration, Walk
     from longwave.graph.weights import Local, Power
     from longwave.index import PAPER, Index
     from longwave.search.blending import Anchor, Blend
@@ -37,8 +38,10 @@ if TYPE_CHECKING:
         BestFirst,
         ChebyshevFilter,
         ConjugateGradient,
+        GaussSeidel,
         Hybrid,
         Precomputed,
+        RandomProjection,
         RandomWalk,
         Spectral,
     )

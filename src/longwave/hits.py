@@ -17,6 +17,10 @@ from numpy.typing import NDArray
 from longwave.errors import InputError, LongwaveError
 
 
+# Titles of a table of hits.
+_OWN = ("query", "rank", "id", "score")
+
+
 @dataclass(frozen=True, eq=False)
 class Hits:
     """Ranked answers: ids and scores, (queries, k), best first.
@@ -32,6 +36,8 @@ class Hits:
       None for Euclidean search itself.
     - route: which way the answer came, "sublinear", "basis" or "exact" (`longwave.plan`); None for Euclidean search.
     - columns: metadata that was asked for, by name: a list of values for each query. Records and files have it too.
+    - counts: (queries,) how many of the hits are relevant, where k was "auto"; those behind are the next best.
+    - folded: for each query and hit the ids that are nearly the same and were left out, where `fold` was given.
 
     >>> hits = Hits(np.array([[7, 3]]), np.array([[0.5, 0.25]]))
     >>> scores, ids = hits
@@ -47,6 +53,8 @@ class Hits:
     confidence: NDArray[np.float32] | None = None
     route: str | None = None
     columns: Mapping[str, list[list[Any]]] | None = None
+    counts: NDArray[np.int64] | None = None
+    folded: list[list[list[Any]]] | None = None
 
     def __repr__(self) -> str:
         known = ((field.name, getattr(self, field.name)) for field in fields(self))
@@ -72,6 +80,8 @@ class Hits:
         cut: dict[str, Any] = {name: value[query] for name, value in values.items() if isinstance(value, np.ndarray)}
         if self.columns is not None:
             cut["columns"] = {name: values[query] for name, values in self.columns.items()}
+        if self.folded is not None:
+            cut["folded"] = self.folded[query]
         return replace(self, **cut)
 
     def records(self) -> list[list[dict[str, Any]]]:
@@ -81,7 +91,7 @@ class Hits:
         """
         rows: list[list[dict[str, Any]]] = [
             [{"rank": r, "id": i, "score": s} for r, (i, s) in enumerate(zip(ids, scores, strict=True), 1)]
-            for ids, scores in zip(self.ids.tolist(), self.scores.tolist(), strict=True)
+            for ids, scores in self._relevant()
         ]
         for query, hits in enumerate(rows if self.columns is not None else ()):
             for place, hit in enumerate(hits):
@@ -93,14 +103,13 @@ class Hits:
 
         names: what the queries are called, one for each. Dates and times become ISO text.
         """
-        rows: list[dict[str, Any]] = [
-            {"ids": ids, "scores": scores} for ids, scores in zip(self.ids.tolist(), self.scores.tolist(), strict=True)
-        ]
+        rows: list[dict[str, Any]] = [{"ids": ids, "scores": scores} for ids, scores in self._relevant()]
         if self.confidence is not None:
             rows = [{**row, "confidence": float(c)} for row, c in zip(rows, self.confidence, strict=True)]
         if self.columns is not None:
             known = self.columns
-            rows = [{**row, "columns": {name: known[name][i] for name in known}} for i, row in enumerate(rows)]
+            cut = [{name: own[i][: len(row["ids"])] for name, own in known.items()} for i, row in enumerate(rows)]
+            rows = [{**row, "columns": own} for row, own in zip(rows, cut, strict=True)]
         if names is not None or self.queries is not None:
             rows = [{"query": name, **row} for name, row in zip(self._labels(names), rows, strict=True)]
         return json.dumps(rows, default=_date_text)
@@ -121,22 +130,25 @@ class Hits:
         except ImportError as error:
             raise LongwaveError("to_dataframe needs pandas. Install it with: pip install pandas") from error
         flat: dict[str, Any] = self._flat(names)
-        own = {"query": np.asarray(flat["query"]), "rank": np.asarray(flat["rank"])}
-        return frames.DataFrame({**flat, **own, "id": self.ids.ravel(), "score": self.scores.ravel()})
+        kinds = {"id": self.ids.dtype, "score": self.scores.dtype}
+        return frames.DataFrame({n: np.asarray(v, dtype=kinds.get(n)) if n in _OWN else v for n, v in flat.items()})
 
     def _flat(self, names: Sequence[str] | None) -> dict[str, list[Any]]:
-        """One value for each hit, by title. Metadata whose name is taken here is called metadata.NAME."""
-        labels, (n, k) = self._labels(names), self.ids.shape
-        flat = {
-            "query": [label for label in labels for _ in range(k)],
-            "rank": [*range(1, k + 1)] * n,
-            "id": self.ids.ravel().tolist(),
-            "score": self.scores.ravel().tolist(),
-        }
-        taken = set(flat)
-        for name, own in (self.columns or {}).items():
-            flat[f"metadata.{name}" if name in taken else name] = [value for row in own for value in row]
+        """One value for each relevant hit, by title. Metadata whose name is taken here is called metadata.NAME."""
+        titles = {name: f"metadata.{name}" if name in _OWN else name for name in self.columns or {}}
+        flat: dict[str, list[Any]] = {title: [] for title in (*_OWN, *titles.values())}
+        for label, hits in zip(self._labels(names), self.records(), strict=True):
+            for hit in hits:
+                known = {titles[name]: value for name, value in hit.pop("columns", {}).items()}
+                for title, value in {"query": label, **hit, **known}.items():
+                    flat[title].append(value)
         return flat
+
+    def _relevant(self) -> Iterator[tuple[list[Any], list[float]]]:
+        """Ids and scores of every query, as far as they are relevant."""
+        counts = [self.ids.shape[1]] * self.n_queries if self.counts is None else self.counts.tolist()
+        for ids, scores, count in zip(self.ids.tolist(), self.scores.tolist(), counts, strict=True):
+            yield ids[:count], scores[:count]
 
     def _labels(self, names: Sequence[str] | None) -> list[Any]:
         """What the queries are called: their names, or their numbers."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from longwave import signals
 from longwave.building import build as offline
 from longwave.building import growth, speed
 from longwave.building.options import PAPER, Options, takes_options
@@ -17,15 +20,21 @@ from longwave.errors import InputError
 from longwave.graph.weights import Kernel
 from longwave.plan import Plan
 from longwave.search import explanation, extension, first, packing, scoring, stored
+from longwave.search import seeds as seeded
 from longwave.search.blending import Blending
+from longwave.search.composition import composition
 from longwave.search.defaults import blend_of, defaults, way
+from longwave.search.duplicates import duplicates
 from longwave.search.euclidean import Euclidean
 from longwave.search.explanation import Explanation
 from longwave.search.queries import Queries, examples
 from longwave.search.ranking import without_self
+from longwave.search.seeds import Seeds
+from longwave.search.shaping import AUTO, Shape, shaped
 from longwave.search.snapshot import Snapshot, fields_of
 from longwave.search.where import Where, described_items, with_columns
 from longwave.search.where import allowed as where_allowed
+from longwave.signals import Clusters, Propagated
 from longwave.solvers import Solver
 from longwave.types import Array, Filter, Hits, Progress, Sparse
 
@@ -49,11 +58,12 @@ class Index(Snapshot):
     @takes_options
     def build(
         cls,
-        vectors: ArrayLike,
+        vectors: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
         ids: ArrayLike | None = None,
         lists: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+        graph: Any = None,
         start: Index | None = None,
         workdir: str | Path | None = None,
         memory: int | str | None = None,
@@ -69,6 +79,9 @@ class Index(Snapshot):
         - groups: (n,) the item each vector belongs to, for items of several vectors (regional search).
         - ids: one int or string per item; row numbers (or the group labels) by default.
         - lists: neighbours from elsewhere, row numbers (n, k) or a pair of these and their dot products; k is theirs.
+        - graph: of your own: edges (a, b) or (a, b, weight) between ids, a symmetric sparse matrix, or a graph of
+          networkx. With vectors its edges join those of the neighbours, times `edge_weight`; without, it is all there
+          is, and searches begin at `seeds`.
 
         The work:
 
@@ -80,15 +93,19 @@ class Index(Snapshot):
 
         `Index.build(vectors, **longwave.PAPER)` is the paper's own setting.
         """
-        given, parsed = offline.Given(vectors, groups, ids, lists), Options.parse(options)
+        given, parsed = offline.Given(vectors, groups, ids, lists, graph), Options.parse(options)
         work: dict[str, Any] = {"workdir": workdir, "memory": memory, "fast": fast, "progress": progress}
         return cls(**fields_of(offline.build(given, parsed, start=start, **work)))
 
     def search(
         self,
-        queries: ArrayLike,
-        k: int = 10,
+        queries: ArrayLike | None = None,
+        k: int | str = 10,
         *,
+        seeds: Seeds | None = None,
+        kind: str = "manifold",
+        fold: float | None = None,
+        diversity: float = 0.0,
         filter: Filter | None = None,
         neighbors: int | None = None,
         blend: float | str | Blending | None = None,
@@ -105,7 +122,12 @@ class Index(Snapshot):
     ) -> Hits:
         """Rank the items along the manifold: the online stage. Returns `Hits`, (queries, k), or as many as there are.
 
-        - queries: (q, d), or one vector (d,).
+        - queries: (q, d), or one vector (d,). seeds: items to begin at instead, {id: weight}, or a list of such dicts:
+          a personalised PageRank. Then kind "pagerank" normalises as PageRank does: scores are the shares of time that
+          a walk spends at each item, and their sum over all is 1.
+        - k: how many hits, or "auto": as many as are relevant by their scores, `hits.counts` of each query.
+        - fold: a cosine such as 0.98; hits nearer than that to a better one are left out, and named in `hits.folded`.
+          diversity: from 0 to below 1, how much a hit that is like a better one along the manifold falls behind.
         - filter: h, any function of the eigenvalues; nothing is rebuilt. neighbors: vectors that a query starts from.
           blend: what Euclidean similarity adds: `Anchor()`, a weight or `Blend` for FSRw, 0 for nothing. The index's
           own where nothing is said (`settings.search`).
@@ -122,31 +144,53 @@ class Index(Snapshot):
 
         `hits.confidence` is the chance to be at least as good as Euclidean search.
         """
+        asked_neighbors, shape = neighbors, Shape(k, fold, diversity)
         filter, neighbors = defaults(self, filter, neighbors)
-        check_counts(k=k, neighbors=neighbors, **({} if cut is None else {"cut": cut}))
+        check_counts(neighbors=neighbors, **({} if cut is None else {"cut": cut}))
         check_value(filter, "filter", "a value such as LowPass(0.99), or a function of the eigenvalues")
         mixed = blend_of(self, blend, solver)
         chosen, used = way(self, plan, tolerance, solver, filter)
         allowed = None if where is None else where_allowed(self, where)
+        if seeds is not None or queries is None:
+            given = {"queries": queries, "blend": blend, "query_groups": query_groups, "weights": weights, "cut": cut}
+            y = seeded.observe(self, seeded.check(seeds, {**given, "neighbors": asked_neighbors}, used))
+            route: dict[str, Any] = {"filter": filter, "solver": used, "plan": chosen, "allowed": allowed}
+            begun = partial(seeded.search, self, y, kind=kind, **route)
+            return with_columns(self, shaped(self, shape, filter, begun), columns)
+        if kind != "manifold":
+            raise InputError(f"kind={kind!r} is for searches that begin at seeds={{id: weight}}")
+        self.require_vectors("a search with queries")
         asked = Queries.make(queries, dimension=self.dimension, groups=query_groups, weights=weights, on_error=on_error)
         options: dict[str, Any] = {"neighbors": neighbors, "cut": cut, "region_sum": region_sum, "blend": mixed}
-        hits = scoring.search(self, asked, k, filter=filter, solver=used, plan=chosen, allowed=allowed, **options)
+        options |= {"filter": filter, "solver": used, "plan": chosen, "allowed": allowed}
+        if shape.k == AUTO and isinstance(used, Euclidean):
+            raise InputError("k='auto' reads the scores of a manifold search; give a number with solver=Euclidean()")
+        find = partial(scoring.search, self, asked, **options)
+        hits = shaped(self, shape, filter, find, root=getattr(mixed, "root", 1.0))
         return with_columns(self, replace(hits, queries=asked.numbers), columns)
 
-    def search_by_id(self, ids: ArrayLike, k: int = 10, *, include_self: bool = False, **options: Any) -> Hits:
+    def search_by_id(self, ids: ArrayLike, k: int | str = 10, *, include_self: bool = False, **options: Any) -> Hits:
         """More like these: the vectors of known items are the queries, one query for each id.
 
         The item itself is left out of its hits unless `include_self`. options: as for `search`.
         """
-        check_counts(k=k)
-        taken = [name for name in ("query_groups", "weights", "on_error") if name in options]
+        taken = [name for name in ("query_groups", "weights", "on_error", "seeds") if name in options]
         if taken:
             raise InputError(f"search_by_id takes its queries from the index; leave out {', '.join(taken)}")
-        vectors, groups, own = examples(self, ids, options.get("where"))
+        if self.has_vectors:
+            vectors, groups, own = examples(self, ids, options.get("where"))
+            ask = partial(self.search, vectors, query_groups=groups)
+        else:
+            own = np.atleast_1d(np.asarray(ids))
+            ask = partial(self.search, seeds=[{item: 1.0} for item in own.tolist()])
         if include_self or own is None:
-            return self.search(vectors, k, query_groups=groups, **options)
-        columns = options.pop("columns", None)
-        hits = without_self(self.search(vectors, k + 1, query_groups=groups, **options), own)
+            return ask(k=k, **options)
+        columns, names = options.pop("columns", None), own
+        shape = Shape(k, options.pop("fold", None), options.pop("diversity", 0.0))
+        filter, _ = defaults(self, options.get("filter"), None)
+        root = getattr(blend_of(self, options.get("blend"), options.get("solver")), "root", 1.0)
+        find = lambda count: without_self(ask(k=count + 1, **options), names)  # noqa: E731
+        hits = shaped(self, shape, filter, find, root=root)
         return with_columns(self, hits, columns)
 
     def explain(
@@ -162,6 +206,7 @@ class Index(Snapshot):
 
         query: one vector (d,), or the rows (m, d) of one query. item: an id of the index.
         """
+        self.require_vectors("explain")
         filter, neighbors = defaults(self, filter, neighbors)
         check_counts(neighbors=neighbors)
         asked = Queries.make(query, dimension=self.dimension, weights=weights).as_one()
@@ -190,6 +235,14 @@ class Index(Snapshot):
         """φ̂(z) of unseen vectors (§5.4): points in ℝʳ whose dot product is the manifold kernel κ̂. (m, d) -> (m, r)."""
         filter, neighbors = defaults(self, filter, neighbors)
         return extension.embed(self.system.require_spectrum("embed"), growth.unseen(self, vectors, neighbors), filter)
+
+    def embedding(self, *, filter: Filter | None = None) -> Array:
+        """φ of the index's own items, one row for each of `ids`: Φᵀ, eq. (11). (N, r)
+
+        Dot products with `embed` are κ̂ between items and unseen vectors: the search of eq. (4), before it is balanced.
+        """
+        filter, _ = defaults(self, filter, None)
+        return extension.embed(self.system.require_spectrum("embedding"), composition(self), filter)
 
     def kernel(
         self, first: ArrayLike, second: ArrayLike, *, filter: Filter | None = None, neighbors: int | None = None
@@ -241,6 +294,13 @@ class Index(Snapshot):
         """
         return speed.compress(self, basis=basis, vectors=vectors)
 
+    def sparsify(self, sparsity: float, *, printed: bool = False) -> Index:
+        """An index whose basis keeps only its largest entries (FSR.sparse). sparsity: the share that is dropped, 0.9.
+
+        Entries count as those of U h(Λ)^½; printed: as those of U, stage 3 to the letter.
+        """
+        return speed.sparsify(self, sparsity, printed=printed)
+
     def precompute(
         self,
         *,
@@ -256,6 +316,54 @@ class Index(Snapshot):
         """
         check_counts(top=top)
         return speed.precompute(self, filter=filter, top=top, tolerance=tolerance, progress=progress)
+
+    def duplicates(self, threshold: float = 0.98) -> list[list[Any]]:
+        """Groups of ids whose vectors have a cosine of at least the threshold to the first of the group, largest first.
+
+        No chains: that a is like b and b like c does not put a and c together. Every item is in one group at most.
+        """
+        return duplicates(self, threshold)
+
+    def propagate(
+        self,
+        labels: Mapping[Any, Any] | ArrayLike,
+        *,
+        filter: Filter | None = None,
+        prior: str = "equal",
+        tolerance: float | None = None,
+    ) -> Propagated:
+        """A few labels to labels of everything, along the graph: `labels`, `confidence` and `scores` of every item.
+
+        labels: {id: label}, or {id: [label, label]} where items may have several; or one for each of `ids`, −1 (or "")
+        where it is not known. Items that no label reaches get −1 (or ""). prior: "equal", where classes are about as
+        large as each other; "labels", where they are as frequent as among the labels given. tolerance: as in `search`.
+        """
+        filter, _ = defaults(self, filter, None)
+        return signals.propagate(self, labels, filter=filter, prior=prior, tolerance=tolerance)
+
+    def cluster(self, k: int | None = None, *, filter: Filter | None = None, seed: int = 0) -> Clusters:
+        """Clusters of items along the graph, k of them, or as many as the graph shows: `labels`, one for each of `ids`.
+
+        k-means of the unit rows of Φᵀ, eq. (11), on its 100 longest waves.
+        """
+        filter, _ = defaults(self, filter, None)
+        return signals.cluster(self, k, filter=filter, seed=seed)
+
+    def fourier(self, signal: ArrayLike) -> Array:
+        """Uᵀs: how much of every wave is in a signal, a number (or a row) for each of `ids`. (N,) -> (r,)"""
+        return signals.fourier(self, signal)
+
+    def inverse(self, waves: ArrayLike) -> Array:
+        """U z: the signal that consists of these waves. (r,) -> (N,)"""
+        return signals.inverse(self, waves)
+
+    def smooth(self, signal: ArrayLike, filter: Filter | None = None, *, tolerance: float | None = None) -> Array:
+        """A signal without its short waves: each value becomes a weighted mean along the graph. (N,) -> (N,)
+
+        signal: a number, or a row of them, for each of `ids`, such as noisy ratings or measurements.
+        """
+        filter, _ = defaults(self, filter, None)
+        return signals.smooth(self, signal, filter, tolerance=tolerance)
 
     def attach(self, about: Mapping[str, Any], arrays: Mapping[str, ArrayLike] | None = None) -> Index:
         """An index that keeps facts of the user's beside its own: how the vectors were made, where the pictures are.

@@ -6,7 +6,7 @@ import pytest
 
 from longwave import Heat, Ideal, LowPass, Polynomial, Walk
 from longwave.errors import FilterError, FilterWarning, InputError
-from longwave.filters import at_zero, is_nondecreasing, parse, response, text_of, warn_if_not_low_pass
+from longwave.filters import at_zero, is_nondecreasing, left_out, parse, response, text_of, warn_if_left_out
 
 GRID = np.linspace(-1, 1, 201)
 
@@ -50,8 +50,17 @@ def test_nondecreasing():
     assert is_nondecreasing(Ideal(0.3))
     assert not is_nondecreasing(Polynomial([0, 0, 1]))
     assert not is_nondecreasing(Walk(0.99, 3))
-    with pytest.warns(FilterWarning, match="drops the small eigenvalues"):
-        warn_if_not_low_pass(lambda t: -t)
+
+
+def test_what_a_cut_basis_leaves_out():
+    kept = np.array([1.0, 0.8])
+    assert left_out(LowPass(0.5), kept, 0.6, complement=False) == pytest.approx(LowPass(0.5)(0.6))
+    assert left_out(LowPass(0.5), kept, 0.6, complement=True) == pytest.approx(LowPass(0.5)(0.6) - 0.5)
+    assert left_out(lambda t: t - 1, kept, 0.6, complement=False) == pytest.approx(10)
+    assert left_out(lambda t: np.where(t < 0, 1.0, 0.0), kept, 0.6, complement=False) == np.inf
+    assert left_out(lambda t: 0 * t, kept, 0.6, complement=False) == 0
+    with pytest.warns(FilterWarning, match="125% as large on the eigenvalues below 0.6"):
+        warn_if_left_out(lambda t: -t, kept[1:], 0.6, complement=False)
 
 
 @pytest.mark.parametrize(

@@ -177,7 +177,7 @@ def test_given_options_are_obeyed_also_with_auto(digits_split):
 
 
 def test_what_an_index_cannot_keep_is_refused(digits_split):
-    with pytest.raises(InputError, match="keeps LowPass, Heat, Ideal, Walk or Polynomial as its own filter"):
+    with pytest.raises(InputError, match="keeps LowPass, Heat, Ideal, Walk, Polynomial or PowerIteration as its own"):
         lw.Index.build(digits_split[0][:50], filter=lambda t: t, progress=False)
     with pytest.raises(InputError, match="give that to search"):
         lw.Index.build(digits_split[0][:50], blend=lw.Blend(1, "printed"), progress=False)

@@ -170,7 +170,7 @@ def test_smooth_filters_only_for_polynomials(hard, y):
 def test_a_falling_filter_warns_on_a_truncated_basis_only(hard, y):
     Spectral()(hard, y, Polynomial([0, 0, 1.0]))  # complete basis: fine
     cut = System(hard.normalized, Lanczos(10)(hard.normalized))
-    with pytest.warns(FilterWarning, match="non-decreasing"):
+    with pytest.warns(FilterWarning, match="as large on the eigenvalues below"):
         Spectral()(cut, y, Polynomial([0, 0, 1.0]))
 
 

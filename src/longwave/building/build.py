@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from longwave.advice import memory as resources
@@ -17,6 +18,7 @@ from longwave.building.options import Options
 from longwave.building.stages import Stages
 from longwave.errors import InputError
 from longwave.graph import weights as kernels
+from longwave.graph.edges import read_graph
 from longwave.graph.lists import check_lists
 from longwave.items import copies
 from longwave.items.items import Items
@@ -37,12 +39,13 @@ from longwave.types import Array, Neighbors, Progress, Sparse
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """What a user gives besides the options: vectors, what belongs together, ids, known neighbours."""
+    """What a user gives besides the options: vectors, what belongs together, ids, known neighbours, edges."""
 
-    vectors: ArrayLike
+    vectors: ArrayLike | None
     groups: ArrayLike | None = None
     ids: ArrayLike | None = None
     lists: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None
+    graph: Any = None
 
 
 def build(
@@ -60,17 +63,18 @@ def build(
     defaults = options.search_defaults  # checked before the work
     if start is not None and not isinstance(start, Snapshot):
         raise InputError(f"start must be an Index, got {type(start).__name__}; open one with Index.load(path)")
-    array = check_vectors(given.vectors)
-    items = Items.make(len(array), groups=given.groups, ids=given.ids)
+    given, array, items, edges = _read(given)
     limit = None if memory is None else resources.parse_size(memory)
     work = _work(array, given, items, options)
     resources.check(work, limit)
     prepared = _prepare(array, given, items, options)
+    edges = None if edges is None else _between_vertices(edges, prepared, options)
     with shown(progress) as report:
         made = stages.make(
             options,
             prepared.unit,
             given=prepared.lists,
+            edges=edges,
             item_of=prepared.items.first_item_of_rows() if options.across_items else None,
             earlier=None if start is None else _basis_of_first(start, prepared.unit),
             linked=prepared.pooling is None and wants_links(prepared.unit.size, fast),
@@ -78,7 +82,8 @@ def build(
             check=lambda sizes: resources.check(work, limit, component=int(sizes.max())),
             progress=report,
         )
-        settings = replace(_settings(options, made), search=defaults)
+        count = 0 if edges is None else max(1, edges.nnz // 2)
+        settings = replace(_settings(options, made), search=defaults, given_edges=count)
         snapshot = Snapshot(
             Memory(prepared.unit),
             made.graph,
@@ -91,6 +96,38 @@ def build(
         snapshot = _with_plan(speed.with_pooled(snapshot), options, fast, made.links)
         measured = fidelity(snapshot.system, options.filter, own_solver(snapshot), seed=options.seed)
         return replace(snapshot, settings=replace(snapshot.settings, fidelity=measured))
+
+
+def _read(given: Given) -> tuple[Given, Array, Items, Sparse | None]:
+    """Vectors, none of any dimension where there is a graph alone; items; the edges between them. All checked."""
+    if given.graph is None:
+        if given.vectors is None:
+            raise InputError("give vectors, or a graph of your own with graph=")
+        array = check_vectors(given.vectors)
+        return given, array, Items.make(len(array), groups=given.groups, ids=given.ids), None
+    if given.groups is not None:
+        raise InputError("a graph joins items of one vector each; leave out groups, or graph")
+    if given.vectors is None:
+        if given.lists is not None:
+            raise InputError("lists are neighbours of vectors; give vectors too, or leave out lists")
+        edges, ids = read_graph(given.graph, given.ids)
+        nothing = np.zeros((len(ids), 0), dtype=np.float32)
+        return replace(given, ids=ids), nothing, Items.make(len(ids), groups=None, ids=ids), edges
+    array = check_vectors(given.vectors)
+    items = Items.make(len(array), groups=None, ids=given.ids)
+    return given, array, items, read_graph(given.graph, items.ids)[0]
+
+
+def _between_vertices(edges: Sparse, prepared: _Prepared, options: Options) -> Sparse:
+    """The edges, weighed, where copies are one vertex. CSR (N, N) -> CSR (n, n)"""
+    weight = options.edge_weight if prepared.unit.shape[1] else 1.0
+    row_of = prepared.items.row_of
+    if row_of is None:
+        return sp.csr_array(weight * edges, dtype=np.float32)
+    n = len(prepared.unit)
+    merge = sp.csr_array((np.ones(len(row_of), dtype=np.float32), (row_of, np.arange(len(row_of)))), (n, len(row_of)))
+    joined = sp.csr_array(weight * (merge @ edges @ merge.T))
+    return sp.csr_array(joined - sp.diags_array(joined.diagonal()), dtype=np.float32)
 
 
 def _with_plan(snapshot: Snapshot, options: Options, fast: bool | None, ways: Links | None) -> Snapshot:
@@ -120,12 +157,12 @@ class _Prepared:
 
 
 def _prepare(array: Array, given: Given, items: Items, options: Options) -> _Prepared:
-    unit, lists, pooling = unit_vectors(array, checked=True), None, None
+    unit, lists, pooling = unit_vectors(array, checked=True) if array.shape[1] else array, None, None
     if given.lists is not None:
         lists = check_lists(unit, *(given.lists if isinstance(given.lists, tuple) else (given.lists,)))
     if items.item_of is not None:
         pooling = pooling_matrix(unit, items.item_of, pooling=options.pooling)
-    same = copies.find_copies(unit) if options.merge_copies else None
+    same = copies.find_copies(unit) if options.merge_copies and array.shape[1] else None
     if same is None:
         return _Prepared(unit, items, lists, pooling)
     firsts, row_of = same

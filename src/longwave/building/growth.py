@@ -39,6 +39,7 @@ def extend(
     """A snapshot that also ranks new items. Parameters as for `Index.extend`."""
     neighbors = 2 * snapshot.settings.search.neighbors if neighbors is None else neighbors
     check_counts(neighbors=neighbors)
+    snapshot.require_vectors("extend")
     unit = unit_vectors(vectors)
     if unit.shape[1] != snapshot.vertices.dimension:
         raise InputError(f"vectors has {unit.shape[1]} dimensions but the index has {snapshot.vertices.dimension}")
@@ -59,6 +60,7 @@ def extend(
 
 def unseen(snapshot: Snapshot, vectors: ArrayLike, count: int) -> Sparse:
     """ψ of vectors that a user gives, checked. (m, d) -> CSR (m, n)"""
+    snapshot.require_vectors("an embedding of vectors")
     return coordinates_of(snapshot, unit_queries(vectors, dimension=snapshot.dimension), count)
 
 

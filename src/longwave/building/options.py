@@ -22,7 +22,7 @@ from longwave.spectrum import Advised, Method
 from longwave.storage.settings import Defaults
 from longwave.types import Filter
 
-COMPONENTS = ("blocks", "giant", "whole")
+COMPONENTS = ("blocks", "printed", "giant", "whole")
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -49,6 +49,9 @@ class Options:
         True, "Lower the scores of items that have many or heavy edges, so that popular items do not win."
     )
     merge_copies: bool = _option(True, "Let equal vectors be one vertex of the graph.")
+    edge_weight: float = _option(
+        1.0, "With a graph of your own beside vectors: what its edges weigh, where neighbours weigh from 0 to 1."
+    )
     across_items: bool = _option(True, "Where items have several vectors: let neighbours be those of other items only.")
     spectrum: Method | None = _option(
         Advised(),
@@ -58,7 +61,8 @@ class Options:
     )
     components: str = _option(
         "blocks",
-        "Parts of the graph that have a basis: blocks (each its own), giant (the largest only) or whole (one for all).",
+        "Parts of the graph that have a basis: blocks (each its own), printed (the paper's rule to the letter: small "
+        "parts take of the rank), giant (the largest only) or whole (one for all).",
     )
     min_rank: int = _option(5, "Eigenvectors that each part of the graph keeps at least, with blocks.")
     sparsity: float | None = _option(
@@ -91,6 +95,8 @@ class Options:
             check_value(self.kernel, "kernel", "a value such as Local() or Power(3)")
         if self.components not in COMPONENTS:
             raise InputError(f"components must be one of {', '.join(COMPONENTS)}, got '{self.components}'")
+        if not 0 < self.edge_weight < float("inf"):
+            raise InputError(f"edge_weight must be a number above 0, got {self.edge_weight}")
         if self.sparsity is not None and not 0 <= self.sparsity < 1:
             raise InputError(f"sparsity must be at least 0 and below 1 (the fraction dropped), got {self.sparsity}")
 

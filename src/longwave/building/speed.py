@@ -10,6 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from longwave import spectrum as spectra
+from longwave.building.stages import SPARSE_FILTER
 from longwave.errors import DataWarning, InputError
 from longwave.filters import fingerprint
 from longwave.plan import Plan
@@ -58,6 +60,8 @@ def accelerate(
         if value is not None and not 0 < value <= 1:
             raise InputError(f"{name} must be above 0 and at most 1, got {value}")
     filter = default_filter(snapshot) if filter is None else filter
+    if not snapshot.has_vectors:
+        first = None
     if second == OWN:
         second = WALK if isinstance(own_solver(snapshot), BestFirst) else SEARCH
     rows = exact_store(snapshot)
@@ -151,6 +155,7 @@ def compress(snapshot: _S, *, basis: str | None = None, vectors: str | None = No
         pairs = zip(whole.parts, small.parts, strict=True)
         stored["basis_as"] = Stored(basis, max([relative_error(a.values, b.values) for a, b in pairs], default=0.0))
     if vectors is not None:
+        snapshot.require_vectors("compress(vectors=...)")
         own = exact_store(snapshot)
         if not isinstance(own.values, np.ndarray):
             raise InputError("the vectors of this index are stored in fewer bytes already; compress the original")
@@ -168,6 +173,20 @@ def _over(held: ScannedStore, fewer: Memory) -> ScannedStore:
     if isinstance(held.by, Faiss):
         return Approximate(fewer, held.by)
     return fewer if isinstance(fewer.values, Quantized) else Approximate(fewer, held.by.over(fewer.values))
+
+
+def sparsify(snapshot: _S, sparsity: float, *, printed: bool = False) -> _S:
+    """Stage 3 on a finished basis. Parameters as for `Index.sparsify`."""
+    if not 0 <= sparsity < 1:
+        raise InputError(f"sparsity must be at least 0 and below 1 (the fraction dropped), got {sparsity}")
+    spectrum = snapshot.system.require_spectrum("sparsify")
+    if not all(isinstance(part.values, np.ndarray) for part in spectrum.eigenvectors.parts):
+        raise InputError("the basis of this index is stored in fewer bytes already; sparsify the original")
+    count = round((1 - sparsity) * spectrum.eigenvectors.nonzeros)
+    chosen = None if printed else SPARSE_FILTER
+    made = spectra.sparsify(spectrum, snapshot.graph.normalized, nonzeros=count, filter=chosen)
+    settings = replace(snapshot.settings, sparsity=sparsity, plan=Plan(vectors=snapshot.settings.plan.vectors))
+    return with_pooled(replace(snapshot, spectrum=made, searches=None, stored=None, settings=settings))
 
 
 def precompute(

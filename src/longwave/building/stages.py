@@ -16,8 +16,9 @@ from longwave.filters import LowPass
 from longwave.graph import lists as neighbors
 from longwave.graph import mutual as graph
 from longwave.graph import weights as kernels
+from longwave.graph.edges import of_edges
 from longwave.graph.mutual import Graph
-from longwave.graph.weights import GENTLE, Kernel, Local
+from longwave.graph.weights import GENTLE, Kernel, Local, Power
 from longwave.spectrum import Method, sparsify
 from longwave.spectrum import components as blocks
 from longwave.spectrum.advised import Advised
@@ -27,11 +28,11 @@ from longwave.spectrum.spectrum import Spectrum
 from longwave.storage.checkpoints import Checkpoint, fingerprint, open_checkpoint
 from longwave.stores import links
 from longwave.stores.links import Links
-from longwave.types import Array, Neighbors, Progress
+from longwave.types import Array, Neighbors, Progress, Sparse
 
-# Entries of a sparse basis are kept by what they do to this filter: at 90 % it costs a point where the largest entries
-# of U themselves cost four (Oxford with distractors, rank 1,000).
-_SPARSE_FILTER = LowPass(0.99)
+#: Entries of a sparse basis are kept by what they do to this filter: at 90 % it costs a point where the largest entries
+#: of U themselves cost four (Oxford with distractors, rank 1,000).
+SPARSE_FILTER = LowPass(0.99)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +57,7 @@ def make(
     unit: NDArray[np.float32],
     *,
     given: Neighbors | None = None,
+    edges: Sparse | None = None,
     item_of: NDArray[np.int64] | None = None,
     earlier: Basis | None = None,
     linked: bool = False,
@@ -65,22 +67,27 @@ def make(
 ) -> Stages:
     """Lists, graph and basis of unit vectors (n, d).
 
-    given: lists from elsewhere. item_of: (n,) the item of each vector, where items have several: neighbours are
+    given: lists from elsewhere. edges: of the user's own graph, CSR (n, n); all there is where vectors have no
+    dimension. item_of: (n,) the item of each vector, where items have several: neighbours are
     then those of other items, as overlapping regions of one picture would fill each other's lists. earlier: a warm
     start. linked: make links from the lists, for the first search. check: told the sizes of the components before the
     basis.
     """
-    checkpoint = None if workdir is None else _checkpoint(options, workdir, unit, given, item_of)
-    measured = None
-    if given is None:
-        given, measured = _lists(options, unit, item_of, progress, checkpoint)
-    elif item_of is not None:
-        given = neighbors.of_other_items(given, item_of, k=given.ids.shape[1])
-    k_used = given.ids.shape[1] if len(unit) > 1 else 0
-    vertex_graph, kernel = _graph(options, given)
-    ways = links.build(unit, given, seed=options.seed) if linked else None
+    checkpoint = None if workdir is None else _checkpoint(options, workdir, unit, given, item_of, edges)
+    measured, k_used, ways = None, 0, None
+    kernel: Kernel = Power(1.0)
+    if not unit.shape[1] and edges is not None:
+        vertex_graph = of_edges(edges)  # the kernel has nothing to weigh
+    else:
+        if given is None:
+            given, measured = _lists(options, unit, item_of, progress, checkpoint)
+        elif item_of is not None:
+            given = neighbors.of_other_items(given, item_of, k=given.ids.shape[1])
+        k_used = given.ids.shape[1] if len(unit) > 1 else 0
+        vertex_graph, kernel = _graph(options, given, edges)
+        ways = links.build(unit, given, seed=options.seed) if linked else None
     del given
-    if len(unit) > 1 and not vertex_graph.normalized.nnz:
+    if len(unit) > 1 and not vertex_graph.normalized.nnz and unit.shape[1]:
         warnings.warn(
             f"no two of the {len(unit)} vectors are each other's neighbours with a similarity above 0: there is no "
             "graph to search along, only Euclidean search means something; give more vectors, or uncentred ones",
@@ -95,18 +102,18 @@ def make(
     basis = _decompose(options, method, vertex_graph, Run(options.seed, progress, checkpoint), earlier, spare)
     if basis is not None and options.sparsity is not None:
         count = round((1 - options.sparsity) * basis.eigenvectors.nonzeros)
-        basis = sparsify(basis, vertex_graph.normalized, nonzeros=count, filter=_SPARSE_FILTER)
+        basis = sparsify(basis, vertex_graph.normalized, nonzeros=count, filter=SPARSE_FILTER)
     return Stages(vertex_graph, basis, k_used, measured, method, kernel, ways)
 
 
-def _graph(options: Options, lists: Neighbors) -> tuple[Graph, Kernel]:
+def _graph(options: Options, lists: Neighbors, edges: Sparse | None) -> tuple[Graph, Kernel]:
     """The graph and its kernel: the one given, or `Local`, gentle where a basis could not follow the usual one."""
     if options.kernel is not None:
-        return graph.build(lists, kernel=options.kernel), options.kernel
-    usual = graph.build(lists, kernel=Local())
+        return graph.build(lists, kernel=options.kernel, edges=edges), options.kernel
+    usual = graph.build(lists, kernel=Local(), edges=edges)
     if not isinstance(options.spectrum, Advised) or options.spectrum.serves(usual, seed=options.seed):
         return usual, Local()
-    return graph.build(lists, kernel=GENTLE), GENTLE
+    return graph.build(lists, kernel=GENTLE, edges=edges), GENTLE
 
 
 def _checkpoint(
@@ -115,13 +122,17 @@ def _checkpoint(
     unit: NDArray[np.float32],
     given: Neighbors | None,
     item_of: NDArray[np.int64] | None,
+    edges: Sparse | None,
 ) -> Checkpoint:
     """What is finished in the folder, if it is that of the same data and recipe."""
     key = {name: getattr(options, name) for name in ("k", "components", "min_rank", "recall", "seed")}
     key["kernel"] = None if options.kernel is None else kernels.text_of(options.kernel)
     lists = None if given is None else [fingerprint(given.ids), fingerprint(given.similarities)]
     items = None if item_of is None else fingerprint(item_of)
-    return open_checkpoint(folder, unit, {**key, "spectrum": repr(options.spectrum), "lists": lists, "items": items})
+    key |= {"spectrum": repr(options.spectrum), "lists": lists, "items": items}
+    if edges is not None:
+        key["edges"] = [fingerprint(edges.indptr), fingerprint(edges.indices), fingerprint(edges.data)]
+    return open_checkpoint(folder, unit, key)
 
 
 def _lists(
@@ -152,8 +163,16 @@ def _decompose(
 ) -> Spectrum | None:
     if method is None:
         return None
-    if options.components == "blocks":
-        limits = {"min_rank": options.min_rank, "spare": spare}
-        return blocks.decompose_blocks(vertex_graph, method, run, earlier=earlier, **limits)
+    if options.components in ("blocks", "printed"):
+        printed = options.components == "printed"
+        return blocks.decompose_blocks(
+            vertex_graph,
+            method,
+            run,
+            min_rank=options.min_rank,
+            earlier=earlier,
+            spare=0 if printed else spare,
+            printed=printed,
+        )
     decompose = blocks.decompose_giant if options.components == "giant" else blocks.decompose_whole
     return decompose(vertex_graph, method, run, earlier=earlier)

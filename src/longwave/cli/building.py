@@ -14,7 +14,7 @@ from longwave.cli import options as o
 from longwave.cli.application import app
 from longwave.cli.build_options import with_build_options
 from longwave.cli.picture_options import Describing, description_options, with_description_options
-from longwave.cli.reading import labels_from, lists_from, vectors_from
+from longwave.cli.reading import graph_from, labels_from, lists_from, vectors_from
 from longwave.cli.results import check_apart
 from longwave.cli.screen import err
 from longwave.errors import InputError, plural
@@ -57,6 +57,14 @@ def build(
         typer.Option(
             metavar="F",
             help="File with the neighbours of each vector, if known: .npz with ids and similarities, or .npy of ids.",
+        ),
+    ] = None,
+    graph: Annotated[
+        str | None,
+        typer.Option(
+            metavar="F",
+            help="A graph of your own, beside VECTORS or alone: lines of two ids and perhaps a weight (.csv .txt), or "
+            "a sparse matrix of scipy (.npz).",
         ),
     ] = None,
     spectrum: Annotated[
@@ -148,9 +156,10 @@ def build(
     longwave build regions.npy --groups photo_of_region.npy -o p.longwave
     longwave build photos.npy --ids names.txt --metadata photos.csv -o p.longwave
     longwave build photos.npy --spectrum none -o p.longwave   (for --solver cg)
+    longwave build --graph links.csv -o links.longwave        (for `pagerank`)
     """
     storage.check_target(output, force=force)
-    check_apart(output, vectors, images, groups, ids, metadata, lists)
+    check_apart(output, vectors, images, groups, ids, metadata, lists, graph)
     method = o.spectrum_from(spectrum, rank, oversampling, rounds)
     stored = None if precompute is None else filters.parse(precompute)
     if fast is not True and (first or second):
@@ -166,21 +175,24 @@ def build(
     began = time.perf_counter()
     if metadata is not None and images is not None:
         raise InputError(_NO_PICTURE_METADATA)
-    described = _description(vectors, images, describing, work=Path(f"{output}.work"))
+    alone = vectors is None and images is None and graph is not None
+    described = None if alone else _description(vectors, images, describing, work=Path(f"{output}.work"))
     if metadata is not None and described is not None:
         raise InputError(_NO_PICTURE_METADATA)
     if described is not None and (groups is not None or ids is not None):
         raise InputError("descriptors of pictures have their own ids and groups; leave out --groups and --ids")
-    rows = vectors_from(str(vectors)) if described is None else described.vectors
-    item_of, names = labels_from(groups), labels_from(ids)
-    count = len(rows) if item_of is None else len(np.unique(item_of))
-    table = None if metadata is None else as_table(metadata, count=count)  # before the work, as it may be refused
-    check_kind(store_vectors, rows.shape[-1])
-    check_search(first, rows.shape[-1])
+    rows = None if alone else vectors_from(str(vectors)) if described is None else described.vectors
+    item_of, names, table = labels_from(groups), labels_from(ids), None
+    if rows is not None:
+        check_kind(store_vectors, rows.shape[-1])
+        check_search(first, rows.shape[-1])
+        count = len(rows) if item_of is None else len(np.unique(item_of))
+        table = None if metadata is None else as_table(metadata, count=count)  # before the work, as it may be refused
     with bars() as progress:
         options: dict[str, Any] = {
             **setting,
             "lists": None if lists is None else lists_from(lists),
+            "graph": None if graph is None else graph_from(graph),
             "spectrum": method,
             "start": None if start is None else Index.load(start),
             "memory": memory,
@@ -200,8 +212,8 @@ def build(
             index = index.precompute(filter=stored, progress=progress)
     if store_basis or store_vectors:
         index = index.compress(basis=store_basis, vectors=store_vectors)
-    if table is not None:
-        index = index.with_metadata(table)
+    if metadata is not None:
+        index = index.with_metadata(metadata if table is None else table)
     index.save(output, force=force)
     if images is not None:
         remove_finished(Path(f"{output}.work"))
@@ -212,7 +224,7 @@ def build(
 def _description(vectors: str | None, images: Path | None, describing: Describing, *, work: Path) -> Description | None:
     """What to index: pictures described now, or read from a file of `describe`; None for plain vectors."""
     if (vectors is None) == (images is None):
-        raise InputError("give either a file of vectors or --images FOLDER")
+        raise InputError("give either a file of vectors, --images FOLDER, or --graph F")
     if images is not None:
         return describing.describe(images, work=work)
     if describing != description_options():

@@ -5,7 +5,9 @@ from __future__ import annotations
 # Their order is the order of the commands in the help.
 # isort: off
 from longwave.cli import building as building, advising as advising, tuning as tuning, describing as describing
-from longwave.cli import searching as searching, inspecting as inspecting, living as living, versions as versions
+from longwave.cli import searching as searching, embedding as embedding
+from longwave.cli import learning as learning
+from longwave.cli import inspecting as inspecting, living as living, versions as versions
 from longwave.cli import judging as judging
 from longwave.cli import showing as showing, experiments as experiments
 

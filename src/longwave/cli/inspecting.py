@@ -20,7 +20,7 @@ from longwave.cli.screen import out
 from longwave.errors import InputError, plural
 from longwave.index import Index
 from longwave.plan import Structure
-from longwave.spectrum.spectrum import COPIED
+from longwave.spectrum.spectrum import COPIED, Spectrum
 from longwave.types import Filter
 
 _BUILT_WITH = ("kernel", "balanced", "components", "pooling", "sparsity", "seed")
@@ -63,7 +63,7 @@ def describe(index: Index, h: Filter) -> dict[str, str]:
     edges = plural(index.graph.normalized.nnz // 2, "edge")
     lines = {
         "items": f"{len(index):,}",
-        "vectors": f"{len(index.vectors):,} × {index.dimension}" + _copies(index),
+        "vectors": f"{len(index.vectors):,} × {index.dimension}" + _copies(index) if index.has_vectors else "none",
         "built with": ", ".join(f"{name} {settings[name]}" for name in _BUILT_WITH if settings[name] is not None),
         "graph": f"{edges}, {degree.mean():.1f} per vertex, k {settings['k_used']}",
         "components": f"{len(sizes):,}, the largest of {vertices(sizes[0])}, {int((degree == 0).sum()):,} isolated",
@@ -72,6 +72,8 @@ def describe(index: Index, h: Filter) -> dict[str, str]:
         lines |= _picture_lines(index)
     if settings["k_used"] < settings["k"] and settings["recall"] is not None:
         lines["graph"] += f" (clipped from {settings['k']}: the index has {plural(index.graph.n_vertices, 'vector')})"
+    if settings["given_edges"]:
+        lines["graph"] += f", {plural(settings['given_edges'], 'edge')} of your own"
     measured = settings["recall"]
     lines["graph"] += ", neighbours " + (
         "given" if measured is None else "exact" if measured == 1 else f"of recall {measured:.3f}"
@@ -97,16 +99,12 @@ def describe(index: Index, h: Filter) -> dict[str, str]:
         if s.next_eigenvalue is None:
             lines["truncation"] = "none: the basis is complete"
         else:
-            bound = s.truncation_bound(h)
-            with_complement = s.truncation_bound(h, complement=True)
-            lines["truncation"] = (
-                f"largest eigenvalue left out about {s.next_eigenvalue:.4f}; for {h!r} the error is at most "
-                f"{with_complement:.2g} · ‖y‖, and {bound:.2g} · ‖y‖ with --no-complement"
-            )
-        if settings["sparsity"]:
-            lines["truncation"] += f"; {settings['sparsity']:.0%} of the entries were dropped, see the residuals"
+            lines["truncation"] = f"largest eigenvalue left out about {s.next_eigenvalue:.4f}"
         if (s.kinds == COPIED).any():
             lines["truncation"] += "; outside of the giant component y is copied"
+        if settings["sparsity"]:
+            lines["truncation"] += f"; {settings['sparsity']:.0%} of the entries were dropped"
+        lines["error"] = _error_line(s, h)
     lines["plan"] = str(index.settings.plan)
     first, second = index.settings.plan.vectors, index.settings.plan.coordinates
     lines["first search"] = "exact" if first is None else _search_line(first)
@@ -127,9 +125,20 @@ def describe(index: Index, h: Filter) -> dict[str, str]:
     return lines
 
 
+def _error_line(spectrum: Spectrum, h: Filter) -> str:
+    """How far the answer of the basis may be from the exact one, where that is known."""
+    said = []
+    for complement, way in ((True, ""), (False, " with --no-complement")):
+        bound = spectrum.error_bound(h, complement=complement)
+        said.append("no bound is known" + way if bound is None else f"at most {bound:.2g} · ‖y‖" + way)
+    return f"for {h!r}: {'; '.join(said)}"
+
+
 def in_words(index: Index) -> str:
     """What was chosen and why, in two sentences."""
     settings = index.settings
+    if not index.has_vectors:
+        return "The graph is your own, without vectors: begin at items of it, with seeds= or `longwave pagerank`."
     way = {
         "local": "Neighbours weigh by the spacing of the collection around them, which needs no tuning",
         "power": "Neighbours weigh by a power of their dot product, as in the paper",

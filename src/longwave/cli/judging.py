@@ -21,7 +21,7 @@ from longwave.progress import bars
 
 
 @app.command("evaluate")
-@o.with_search_options(without=("where", "columns"))
+@o.with_search_options(without=("where", "columns", "fold", "diversity"))
 def evaluate_command(
     index: o.IndexPath,
     queries: Annotated[

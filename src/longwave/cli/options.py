@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -22,7 +23,10 @@ from longwave.spectrum.advised import Advised
 
 FILES = ".npy .npz .fvecs .bvecs .mat .h5 .parquet .safetensors .csv; FILE:NAME picks one array of several"
 
-FILTERS = "lowpass:ALPHA (nearer to 1 is further), heat:TIME, polynomial:C0,C1,..., ideal:CUTOFF or walk:ALPHA,STEPS"
+FILTERS = (
+    "lowpass:ALPHA (nearer to 1 is further), heat:TIME, polynomial:C0,C1,..., ideal:CUTOFF, walk:ALPHA,STEPS or "
+    "power:STEPS"
+)
 
 # What a solver calls the steps that --steps counts, or the most of them.
 _STEPS = ("steps", "max_steps", "max_degree")
@@ -92,12 +96,22 @@ Columns = Annotated[
         metavar="NAME,...", help="Metadata to show of each hit, such as title,year; `info` lists what there is."
     ),
 ]
+HitCount = Annotated[
+    str, typer.Option("-k", metavar="N|auto", help="Number of hits for each query; auto: as many as are relevant.")
+]
+Fold = Annotated[
+    float | None,
+    typer.Option(help="Leave out hits that are nearly the same as a better one: the least cosine, such as 0.98."),
+]
+Diversity = Annotated[
+    float, typer.Option(help="From 0 to below 1: how much hits that are like a better one fall behind.")
+]
 SolverText = Annotated[
     str | None,
     typer.Option(
         "--solver",
-        help="How scores are computed: spectral (by the basis, the default), hybrid, cg, walk or chebyshev (on the "
-        "graph), precomputed, or euclidean (plain nearest neighbours).",
+        help="How scores are computed: spectral (by the basis, the default), hybrid, cg, walk, gauss-seidel or "
+        "chebyshev (on the graph), projection, precomputed, or euclidean (plain nearest neighbours).",
     ),
 ]
 Complement = Annotated[
@@ -210,6 +224,8 @@ def search_options(
     blend_scale: BlendScale = "peak",
     blend_everywhere: BlendEverywhere = False,
     region_sum: RegionSum = "similarities",
+    fold: Fold = None,
+    diversity: Diversity = 0.0,
 ) -> dict[str, Any]:
     """Keyword arguments of `Index.search` from the text of the options."""
     groups = labels_from(query_groups)
@@ -230,7 +246,18 @@ def search_options(
         "solver": None if automatic else solver_from(named, complement=complement, tolerance=tolerance, steps=steps),
         "blend": blend_from(blend, blend_scale, blend_everywhere),
         "region_sum": region_sum,
+        **({} if fold is None else {"fold": fold}),
+        **({"diversity": diversity} if diversity else {}),
     }
+
+
+def count_from(text: str) -> int | str:
+    """What -k says."""
+    if text == "auto":
+        return text
+    if not re.fullmatch("[0-9]+", text):
+        raise InputError(f"-k must be a whole number of at least 1, or auto, got '{text}'")
+    return int(text)
 
 
 def with_options(

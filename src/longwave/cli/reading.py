@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from longwave.errors import FileError, InputError
 from longwave.evaluation import Labels
@@ -87,6 +89,29 @@ def lists_from(text: str) -> Array | tuple[Array, Array]:
     if path.suffix == ".npz" and name is None:
         return read_vectors(path, name="ids"), read_vectors(path, name="similarities")
     return read_vectors(path, name=name)
+
+
+def graph_from(text: str) -> Any:
+    """Edges: lines of two ids and perhaps a weight (.csv .txt), rows of numbers (.npy), or a sparse matrix (.npz)."""
+    path = Path(text)
+    try:
+        if path.suffix == ".npz":
+            return sp.load_npz(path)
+        if path.suffix == ".npy":
+            return read_npy(path)
+        with path.open(encoding="utf-8", newline="") as file:
+            lines = [line for line in file if line.strip() and not line.startswith("#")]
+    except (OSError, ValueError, KeyError) as error:
+        raise FileError(f"cannot read a graph from {text}: {error}") from error
+    rows = [re.split(r"[,;\t ]\s*", line.strip()) for line in lines]
+    wrong = next((number for number, row in enumerate(rows, 1) if len(row) not in (2, 3)), None)
+    if wrong is not None or not rows:
+        raise FileError(f"{text}: line {wrong or 1} is no edge; write two ids and perhaps a weight, as in: 17,42,0.5")
+    whole = all(re.fullmatch("-?[0-9]+", name) for row in rows for name in row[:2])
+    try:
+        return [(*(int(n) if whole else n for n in row[:2]), float(row[2]) if len(row) == 3 else 1.0) for row in rows]
+    except ValueError as error:
+        raise FileError(f"{text}: a weight is no number: {error}") from error
 
 
 def truth_from(path: Path | None, labels: str | None, query_labels: str | None) -> Path | Labels:

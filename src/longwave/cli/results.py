@@ -127,6 +127,8 @@ def print_hits(hits: Hits, *, asked: str = "query", queries: int = 10, names: Se
     if hits.n_queries > queries or hits.ids.shape[1] > shown:
         size = f"{plural(hits.n_queries, asked)} × {plural(hits.ids.shape[1], 'hit')}"
         print(f"{size}; write all of them with -o hits.csv (or .npz, .json)")
+    if hits.counts is not None:
+        print(f"relevant by their scores: the first {_range(hits.counts, 'd')}")
     if hits.confidence is not None:
         print(f"confidence {_range(hits.confidence, '.2f')}: how far to trust the graph, from 0 to 1")
     if hits.errors is not None and hits.steps is not None:

@@ -30,7 +30,7 @@ def search(
             metavar="QUERIES", help=f"Query vectors, one per row ({o.FILES}); or pictures; or a folder of them."
         ),
     ],
-    k: Annotated[int, typer.Option("-k", help="Number of hits for each query.")] = 10,
+    k: o.HitCount = "10",
     output: o.HitsFile = None,
     box: p.Boxes = None,
     together: p.Together = False,
@@ -61,7 +61,7 @@ def search(
             if chosen["query_groups"] is not None:
                 raise InputError("pictures are queries of their own; leave out --query-groups, or say --together")
             chosen["query_groups"] = asked.query_of
-        hits = opened.search(asked.vectors, k, **chosen)
+        hits = opened.search(asked.vectors, o.count_from(k), **chosen)
     if sheet is not None:
         write_sheet(sheet, asked.parts, hits, opened)
     results.deliver(hits, output, "query", asked.names)
@@ -72,7 +72,7 @@ def search(
 def similar(
     index: o.IndexPath,
     ids: Annotated[list[str], typer.Argument(metavar="ID", help="Items of the index: ids, or paths of pictures.")],
-    k: Annotated[int, typer.Option("-k", help="Number of hits for each item.")] = 10,
+    k: o.HitCount = "10",
     output: o.HitsFile = None,
     sheet: p.Sheet = None,
     *,
@@ -91,7 +91,7 @@ def similar(
     opened = Index.load(index)
     check_sheet(sheet, opened)
     asked = items_from(ids, opened)
-    hits = opened.search_by_id(asked, k, **chosen)
+    hits = opened.search_by_id(asked, o.count_from(k), **chosen)
     if sheet is not None:
         gallery = Gallery(opened)
         write_sheet(sheet, [[(gallery.place(item), None)] for item in asked], hits, opened)
@@ -131,3 +131,61 @@ def explain(
     (name,) = items_from([item], opened)
     h = None if filter is None else filters.parse(filter)
     print(opened.explain(asked.vectors[query_of == row], name, filter=h, neighbors=neighbors))
+
+
+@app.command()
+def duplicates(
+    index: o.IndexPath,
+    threshold: Annotated[float, typer.Option(help="The least cosine of two vectors that are nearly the same.")] = 0.98,
+) -> None:
+    """List items that are nearly the same, a group in each line.
+
+    Each item of a group is as near as the threshold to the first one. There are no chains: that a is like b and b like
+    c does not put a and c together.
+
+    \b
+    longwave duplicates photos.longwave
+    longwave duplicates photos.longwave --threshold 0.95
+    """
+    for group in Index.load(index).duplicates(threshold):
+        print(*group, sep="\t")
+
+
+@app.command()
+def pagerank(
+    index: o.IndexPath,
+    seeds: Annotated[
+        list[str],
+        typer.Argument(metavar="ID[=WEIGHT]", help="Items to begin at, all together; a weight is 1 if not said."),
+    ],
+    k: Annotated[int, typer.Option("-k", help="Number of hits.")] = 10,
+    output: o.HitsFile = None,
+    filter: Annotated[
+        str, typer.Option("--filter", metavar="H", help="How far the walk goes: lowpass:ALPHA is PageRank's own.")
+    ] = "lowpass:0.85",
+    tolerance: o.Tolerance = None,
+    manifold: Annotated[
+        bool, typer.Option("--manifold", help="Normalise as searches with vectors do: popular items do not win.")
+    ] = False,
+) -> None:
+    """Rank items by a walk on the graph that begins at some of them.
+
+    Personalised PageRank: the score of an item is the share of time that the walk spends there. Needs no vectors: an
+    index of a graph alone will do.
+
+    \b
+    longwave build --graph links.csv -o links.longwave
+    longwave pagerank links.longwave home=2 about -k 20
+    longwave pagerank links.longwave home --tolerance 1e-9
+    """
+    results.check_output(output, index)
+    opened = Index.load(index)
+    pairs = [text.rpartition("=") if "=" in text else (text, "", "1") for text in seeds]
+    try:
+        weights = [float(weight) for _, _, weight in pairs]
+    except ValueError as error:
+        raise InputError(f"a weight must be a number, as in 17=0.5: {error}") from error
+    begun = dict(zip(items_from([name for name, *_ in pairs], opened), weights, strict=True))
+    kind = "manifold" if manifold else "pagerank"
+    hits = opened.search(seeds=begun, k=k, kind=kind, filter=filters.parse(filter), tolerance=tolerance)
+    results.deliver(hits, output, "query", [" ".join(seeds)])

@@ -37,6 +37,11 @@ def rebuilt(
 ) -> Index:
     """An index of what is there. given: options that shall be others. Rows stored for one filter are not made again."""
     settings = index.settings
+    if settings.given_edges:
+        raise InputError(
+            f"this index has {settings.given_edges:,} edges of a graph of your own, which it does not keep apart: "
+            "build it again with graph="
+        )
     options = replace(options_of(settings, kernel), **given)
     rows, owner, ids = everything(index)
     groups = owner if index.pooling is not None else None

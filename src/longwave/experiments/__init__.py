@@ -11,6 +11,9 @@ from longwave.experiments.experiment import Check, Experiment, Session, Table
 REGISTRY = {
     "impulse": ("impulse", "EXPERIMENT"),
     "responses": ("responses", "EXPERIMENT"),
+    "fields": ("fields", "EXPERIMENT"),
+    "paths": ("paths", "EXPERIMENT"),
+    "projections": ("projections", "EXPERIMENT"),
     "rank": ("rank", "EXPERIMENT"),
     "failures": ("failures", "EXPERIMENT"),
     "approx": ("approx", "EXPERIMENT"),

@@ -21,11 +21,15 @@ Data: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Check:
-    """A claim of the paper, the figures measured for it, and whether they bear it out."""
+    """A claim of the paper, the figures measured for it, and whether they bear it out.
+
+    fitted: only with a constant that was chosen on the same queries, which the paper does not give.
+    """
 
     claim: str
     measured: str
     reproduced: bool
+    fitted: bool = False
 
 
 @dataclass(frozen=True)

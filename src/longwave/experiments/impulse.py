@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from longwave.experiments.experiment import Data, Experiment, Session
+from longwave.experiments.experiment import Check, Data, Experiment, Session
 from longwave.experiments.plots import new_figure
 from longwave.experiments.style import COLOURS
 from longwave.filters import LowPass
@@ -27,6 +27,11 @@ def run(session: Session) -> dict[str, Any]:
     x = np.zeros_like(y)
     for i in range(len(y)):
         x[i] = _LINE_ALPHA * (x[i - 1] if i else 0.0) + (1 - _LINE_ALPHA) * y[i]
+    n = len(y)
+    shift = np.roll(np.eye(n), 1, axis=0)  # C_n = (e_2 e_3 … e_n e_1), §5.1
+    gains = LowPass(_LINE_ALPHA)(np.exp(-2j * np.pi * np.arange(n) / n))  # h at the eigenvalues of C_n
+    circle = np.fft.ifft(gains * np.fft.fft(y)).real  # eq. (7)
+    series = _series(shift, y)
     points = _plane(session.seed)
     adjacency = _neighbours(points, k=6)
     normalized, _ = normalize(adjacency)
@@ -36,6 +41,11 @@ def run(session: Session) -> dict[str, Any]:
     rows, columns = sp.triu(adjacency).nonzero()
     return {
         "line": {"alpha": _LINE_ALPHA, "input": y.tolist(), "output": np.round(x, 6).tolist()},
+        "circle": {
+            "alpha": _LINE_ALPHA,
+            "output": np.round(circle, 6).tolist(),
+            "error": float(f"{np.abs(circle - series).max():.1g}"),
+        },
         "graph": {
             "alpha": _GRAPH_ALPHA,
             "points": np.round(points, 5).tolist(),
@@ -44,6 +54,35 @@ def run(session: Session) -> dict[str, Any]:
             "output": np.round(scores.astype(float), 6).tolist(),
         },
     }
+
+
+def _series(shift: Any, y: Any) -> Any:
+    """(1 − α) Σ_t α^t C_n^t y, term by term until nothing is left: eq. (6)."""
+    term, total = (1 - _LINE_ALPHA) * y, np.zeros_like(y)
+    while np.abs(term).max() > 1e-18:
+        total = total + term
+        term = _LINE_ALPHA * (shift @ term)
+    return total
+
+
+def checks(results: Data, times: Data) -> list[Check]:
+    """Filtering in the frequency domain is the sum over shifts, and on a long line the recursion of Figure 1."""
+    circle, line = results["circle"], results["line"]
+    start = line["input"].index(1.0)
+    apart = max(abs(c - x) for c, x in zip(circle["output"][start:], line["output"][start:], strict=True))
+    around = _LINE_ALPHA ** len(line["input"])
+    return [
+        Check(
+            "h(C_n)s = F⁻¹ h(Λ) F s: the shift has the discrete Fourier transform as its basis (§5.1, eq. 7)",
+            f"largest difference to Σ h_t C_n^t s: {circle['error']:.1g}",
+            circle["error"] < 1e-12,
+        ),
+        Check(
+            "C_n is the line of Figure 1 with an edge from its right end to its left",
+            f"to the right of the impulse the outputs differ by {apart:.1e}; what comes around is α^n = {around:.1e}",
+            apart <= around,
+        ),
+    ]
 
 
 def _plane(seed: int) -> Any:
@@ -101,4 +140,5 @@ EXPERIMENT = Experiment(
     "(red) is the query and the output its similarity to everything else (size and colour, square root).",
     run,
     draw,
+    checks,
 )

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
 import numpy as np
 
 from longwave.datasets import Benchmark, shared
 from longwave.experiments.experiment import Session
 from longwave.experiments.measure import build, subset_of_items
 from longwave.index import Index
+from longwave.pictures.reduction import reduce_regions
+from longwave.rows.vectors import normalize
 from longwave.spectrum import Chebyshev, Exact
 
 #: Our regions are weaker than the paper's, and α 0.99 reaches too far in their graph.
@@ -62,6 +68,29 @@ def regional_index(session: Session) -> Index:
     data = regions(session)
     k, rank = (50, 60) if session.quick else (200, 500)
     return session.keep(f"regions {rank}", lambda: build(data, k=k, spectrum=Chebyshev(rank), seed=session.seed))
+
+
+def few_regions(session: Session) -> Benchmark:
+    """The same with at most 5 vectors a photograph, the means of a Gaussian mixture of its regions (§8.3).
+
+    Queries keep all of their regions.
+    """
+    return _reduced(session.data, session.quick, session.seed)
+
+
+@lru_cache(maxsize=1)
+def _reduced(folder: Path | None, quick: bool, seed: int) -> Benchmark:
+    data = regions(Session(quick=quick, seed=seed, data=folder))
+    assert data.groups is not None
+    vectors, groups = reduce_regions(normalize(data.vectors), data.groups, count=5, seed=seed)
+    return replace(data, name=f"{data.name}, 5 each", vectors=vectors, groups=groups)
+
+
+def few_regions_index(session: Session) -> Index:
+    """k 200, rank 1,000; quick: k 50, rank 60."""
+    data = few_regions(session)
+    k, rank = (50, 60) if session.quick else (200, 1000)
+    return session.keep(f"few regions {rank}", lambda: build(data, k=k, spectrum=Chebyshev(rank), seed=session.seed))
 
 
 def ranks_of(session: Session, full: tuple[int, ...], quick: tuple[int, ...]) -> list[int]:

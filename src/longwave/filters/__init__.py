@@ -8,18 +8,19 @@ Your own is one file too: docs/contributing.md.
 Leans on `registry`.
 """
 
-from longwave.filters.gains import at_zero, fingerprint, is_nondecreasing, response, warn_if_not_low_pass
+from longwave.filters.gains import at_zero, fingerprint, is_nondecreasing, left_out, response, warn_if_left_out
 from longwave.filters.heat import Heat
 from longwave.filters.ideal import Ideal
 from longwave.filters.low_pass import LowPass
 from longwave.filters.polynomial import Polynomial
+from longwave.filters.power import PowerIteration
 from longwave.filters.text import parse, text_of
 from longwave.filters.walk import Walk
 from longwave.registry import register
 
 __all__ = [
-    "LowPass", "Heat", "Ideal", "Walk", "Polynomial",
-    "response", "at_zero", "fingerprint", "is_nondecreasing", "warn_if_not_low_pass",
+    "LowPass", "Heat", "Ideal", "Walk", "PowerIteration", "Polynomial",
+    "response", "at_zero", "fingerprint", "is_nondecreasing", "left_out", "warn_if_left_out",
     "parse", "text_of",
 ]  # fmt: skip
 
@@ -28,3 +29,4 @@ register("filter", "heat", Heat)
 register("filter", "ideal", Ideal)
 register("filter", "walk", Walk)
 register("filter", "polynomial", Polynomial)
+register("filter", "power", PowerIteration)

@@ -93,11 +93,18 @@ def component_labels(adjacency: Sparse) -> NDArray[np.int64]:
     return np.asarray(rank[labels], dtype=np.int64)
 
 
-def build(neighbors: Neighbors, *, kernel: Kernel) -> Graph:
-    """Neighbour lists to graph: mutual adjacency, normalisation, components. Time and memory O(n k)."""
+def build(neighbors: Neighbors, *, kernel: Kernel, edges: Sparse | None = None) -> Graph:
+    """Neighbour lists to graph: mutual adjacency, normalisation, components. Time and memory O(n k).
+
+    edges: further ones, a symmetric CSR (n, n); their weights are added.
+    """
     scaled = kernels.scale_neighbor(kernel)
     scales = None if scaled is None else kernels.scales(neighbors.similarities, scaled)
     adjacency = mutual_adjacency(neighbors, kernel=kernel, scales=scales)
+    if edges is not None:
+        adjacency = sp.csr_array(adjacency + edges, dtype=np.float32)
+        adjacency.sort_indices()
+        narrow_indices(adjacency)
     normalized, degrees = normalize(adjacency)
     # A vertex with fewer than k others would accept any vector as a neighbour.
     reach = np.where(np.isfinite(neighbors.similarities[:, -1]), neighbors.similarities[:, -1], -1.0)

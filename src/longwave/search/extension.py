@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from longwave.errors import FilterError
-from longwave.filters import at_zero, response, warn_if_not_low_pass
+from longwave.filters import at_zero, response, warn_if_left_out
 from longwave.graph.weights import Kernel
 from longwave.search.observation import observe
 from longwave.solvers.spectral import direct_gains
@@ -46,7 +46,7 @@ def embed(spectrum: Spectrum, coordinates: Sparse, filter: Filter) -> Array:
     counts them). Needs h ≥ 0 on the kept eigenvalues.
     """
     if spectrum.next_eigenvalue is not None:
-        warn_if_not_low_pass(filter)
+        warn_if_left_out(filter, spectrum.eigenvalues, spectrum.next_eigenvalue, complement=False)
     gains = response(filter, spectrum.eigenvalues)
     if (gains < 0).any():
         worst = int(gains.argmin())

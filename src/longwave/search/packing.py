@@ -129,7 +129,7 @@ def unpack(settings: Settings, about: Mapping[str, Any], arrays: Mapping[str, Ar
     added = None
     if more is not None:
         added = Added((Block(Memory(more), unpack_sparse("extension", arrays, (len(more), n)), sums),))
-    if not 0 < n == len(vertices) or not dimension:
+    if not 0 < n == len(vertices) or (not dimension and not settings.given_edges):
         raise ValueError(f"{n} vertices and {len(vertices)} × {dimension} vectors do not fit each other")
     scaled = kernels.scale_neighbor(kernel) is not None
     graph = Graph(

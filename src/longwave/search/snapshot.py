@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from longwave.errors import InputError
 from longwave.graph.mutual import Graph
 from longwave.graph.weights import Kernel, Local
 from longwave.items.items import Items
@@ -65,6 +66,19 @@ class Snapshot:
         return self.vertices.dimension
 
     @property
+    def has_vectors(self) -> bool:
+        """Whether there are vectors: an index of a graph of the user's own need not have any."""
+        return self.vertices.dimension > 0
+
+    def require_vectors(self, what: str) -> None:
+        """An error that says what to do instead, where there are no vectors."""
+        if not self.has_vectors:
+            raise InputError(
+                f"{what} needs vectors, and this index has a graph alone; search with seeds={{id: weight}}, or build "
+                "with vectors and graph="
+            )
+
+    @property
     def ids(self) -> Array:
         """The id of every item that is there. (N,)"""
         return self.items.ids if self.items.live is None else self.items.ids[self.items.live]
@@ -74,7 +88,7 @@ class Snapshot:
 
     def __repr__(self) -> str:
         rank = "no basis" if self.spectrum is None else f"rank {self.spectrum.rank}"
-        vectors = f"{len(self.vectors)} × {self.dimension} vectors"
+        vectors = f"{len(self.vectors)} × {self.dimension} vectors" if self.has_vectors else "a graph"
         return f"<{type(self).__name__} of {len(self)} items, {vectors}, {rank}>"
 
     @cached_property

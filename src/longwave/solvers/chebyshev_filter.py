@@ -49,15 +49,21 @@ class ChebyshevFilter:
 
     def _apply(self, system: System, y: Array, filter: Filter, tolerance: float) -> tuple[Array, int, Array]:
         """The polynomial of 𝒲 times y, its degree, and ‖x‖ / ‖y‖ of every column (1 where y is zero)."""
-        coefficients = chebyshev_coefficients(filter, tolerance=tolerance, max_degree=self.max_degree)
-        previous, current = y, multiply(system.normalized, y)  # T_0 y, T_1 y
-        x: Array = coefficients[0] * previous
-        for c in coefficients[1:]:
-            x += c * current
-            previous, current = current, 2 * multiply(system.normalized, current) - previous
+        x, degree = filtered(system.normalized, y, filter, tolerance=tolerance, max_degree=self.max_degree)
         sizes, given = np.linalg.norm(x, axis=0), np.linalg.norm(y, axis=0)
         gain = np.divide(sizes, given, out=np.ones_like(sizes), where=(given > 0) & (sizes > 0))
-        return x, len(coefficients) - 1, gain
+        return x, degree, gain
+
+
+def filtered(matrix: Sparse, y: Array, filter: Filter, *, tolerance: float, max_degree: int) -> tuple[Array, int]:
+    """h(𝒲) y by the polynomial, and its degree. (n, q) -> (n, q)"""
+    coefficients = chebyshev_coefficients(filter, tolerance=tolerance, max_degree=max_degree)
+    previous, current = y, multiply(matrix, y)  # T_0 y, T_1 y
+    x: Array = coefficients[0] * previous
+    for c in coefficients[1:]:
+        x += c * current
+        previous, current = current, 2 * multiply(matrix, current) - previous
+    return x, len(coefficients) - 1
 
 
 def chebyshev_coefficients(filter: Filter, *, tolerance: float, max_degree: int) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from longwave.filters import at_zero, response, warn_if_not_low_pass
+from longwave.filters import at_zero, response, warn_if_left_out
 from longwave.solvers.system import System
 from longwave.spectrum.spectrum import COPIED, IN_BASIS, ISOLATED, Spectrum
 from longwave.types import Array, Filter, Solution, Sparse
@@ -63,7 +63,7 @@ class Spectral:
     def gains(self, spectrum: Spectrum, filter: Filter) -> tuple[NDArray[np.float32], float]:
         """What every wave is multiplied with, and h(0). Warns of a filter that a cut basis does not serve. (r,)"""
         if spectrum.next_eigenvalue is not None:
-            warn_if_not_low_pass(filter)
+            warn_if_left_out(filter, spectrum.eigenvalues, spectrum.next_eigenvalue, complement=self.complement)
         floor = at_zero(filter)
         gains = response(filter, spectrum.eigenvalues) - (floor if self.complement else 0.0)
         return gains.astype(np.float32), floor

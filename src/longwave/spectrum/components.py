@@ -6,6 +6,7 @@ therefore decomposed by itself and given a share of the rank.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -13,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from longwave.errors import ConvergenceWarning
 from longwave.graph.mutual import Graph
 from longwave.rows.vectors import row_blocks
 from longwave.spectrum.basis import Basis, Part
@@ -24,6 +26,8 @@ from longwave.types import Array, Sparse
 
 # Vertices from which a component has dense columns of its own: fewer, and thousands of arrays would slow a search.
 _LARGE = 1000
+# How far from 1 float32 may leave the largest eigenvalue of a component.
+_ONE = 1e-4
 # Vertices up to which LAPACK computes all pairs of a component in about a second.
 _WHOLE = 1500
 
@@ -63,8 +67,20 @@ def select_slices(eigenvalues: list[NDArray[np.float64]], *, rank: int, min_rank
 
 
 def decompose_whole(graph: Graph, method: Method, run: Run = DEFAULT_RUN, *, earlier: Basis | None = None) -> Spectrum:
-    """Stages 1–2 on all of 𝒲 at once, as if it were connected."""
+    """Stages 1–2 on all of 𝒲 at once, as if it were connected.
+
+    Every component with an edge has the eigenvalue 1; a warning says where the method has found fewer of them.
+    """
     block = _decompose(graph.normalized, np.arange(graph.n_vertices), method, run, earlier)
+    there = min(len(block.eigenvalues), int(np.count_nonzero(graph.component_sizes > 1)))
+    found = int(np.count_nonzero(block.eigenvalues > 1 - _ONE))
+    if found < there:
+        warnings.warn(
+            f"{type(method).__name__} found the eigenvalue 1 only {found} of {there} times, as a repeated eigenvalue "
+            "is easily missed: whole components have no wave in this basis; build with components='blocks'",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
     return _merge([block], [len(block.eigenvalues)], np.full(graph.n_vertices, IN_BASIS, dtype=np.uint8))
 
 
@@ -88,6 +104,7 @@ def decompose_blocks(
     min_rank: int = 5,
     earlier: Basis | None = None,
     spare: int = 0,
+    printed: bool = False,
 ) -> Spectrum:
     """Every component by itself (§7): the rank r is shared among the large ones. `min_rank` is ρ.
 
@@ -99,6 +116,9 @@ def decompose_blocks(
     spare: entries of U that may be stored beyond r. They keep all pairs of components of up to 1,500 vertices, the
     smallest first. A turntable has hundreds of components of about 700 vertices, which would else keep 5 pairs each.
     Time: that of the method on each larger component.
+
+    printed: the rule to the letter. The slices of all components count against r, up to ρ of each, the one of an
+    isolated vertex too; what they leave of r goes to the largest eigenvalues of all.
     """
     sizes = graph.component_sizes
     rank = graph.n_vertices if method.rank is None else method.rank
@@ -116,17 +136,20 @@ def decompose_blocks(
         blocks.append(_decompose(graph.normalized, members[label], own, replace(run, checkpoint=kept_at), earlier))
         if run.progress:
             run.progress("components", done + 1, len(large))
+    small = [members[label] for label, size in enumerate(sizes) if 1 < size <= min_rank]
+    tiny = _small_blocks(graph.normalized, small)
+    kinds = np.full(graph.n_vertices, ISOLATED, dtype=np.uint8)
+    if printed:
+        isolated = int(np.count_nonzero(sizes == 1))
+        values = [block.eigenvalues for block in blocks + tiny]
+        return _merge(blocks + tiny, select_slices(values, rank=rank - isolated, min_rank=min_rank), kinds)
     # Only components whose share is above ρ compete for r; the others keep their ρ on top of it.
     kept = [len(block.eigenvalues) for block in blocks]
     rivals = [i for i, count in enumerate(kept) if count > min_rank and large[i] not in whole]
     chosen = select_slices([blocks[i].eigenvalues for i in rivals], rank=rank, min_rank=min_rank)
     for i, count in zip(rivals, chosen, strict=True):
         kept[i] = count
-    small = [members[label] for label, size in enumerate(sizes) if 1 < size <= min_rank]
-    blocks += _small_blocks(graph.normalized, small)
-    kept += [len(vertices) for vertices in small]
-    kinds = np.full(graph.n_vertices, ISOLATED, dtype=np.uint8)
-    return _merge(blocks, kept, kinds)
+    return _merge(blocks + tiny, kept + [len(vertices) for vertices in small], kinds)
 
 
 def _kept_whole(sizes: NDArray[np.int64], spare: int) -> set[int]:

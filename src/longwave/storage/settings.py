@@ -40,7 +40,8 @@ class Settings:
     kernel: as `graph.weights.parse` reads it. balanced: scores are divided by the root of a vertex's degree. fidelity:
     what the basis finds of the exact answer, measured on vertices of the collection; None if it was not. plan: how
     searches are carried out. rows: the filter of stored rows. vectors_as, basis_as: what is kept in fewer bytes.
-    automatic: options that were left to the graph, such as "kernel".
+    automatic: options that were left to the graph, such as "kernel". given_edges: of the user's own graph, of which
+    the index keeps no more than what they became part of.
     """
 
     k: int
@@ -64,6 +65,8 @@ class Settings:
     merge_copies: bool = True
     across_items: bool = True
     automatic: tuple[str, ...] = ()
+    given_edges: int = 0
+    edge_weight: float = 1.0
 
     @classmethod
     def parse(cls, entries: Any) -> Settings:
@@ -97,7 +100,7 @@ def _as_now(entries: Any) -> Any:
 _RANGES = {
     **dict.fromkeys(("k", "neighbors", "min_rank"), (1, 2**31 - 1)),
     **dict.fromkeys(("k_used", "rank", "effort"), (0, 2**31 - 1)),
-    **dict.fromkeys(("seed", "error"), (0, math.inf)),
+    **dict.fromkeys(("seed", "error", "given_edges", "edge_weight"), (0, math.inf)),
     **dict.fromkeys(("recall", "sparsity", "fidelity"), (0, 1)),
 }
 

@@ -1,0 +1,52 @@
+"""`ManifoldClustering`: clusters along the graph, and the cluster of a new row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClusterMixin
+
+from longwave.estimators.indexed import Indexed
+from longwave.rows.vectors import normalize
+from longwave.signals.clusters import vertex_points
+from longwave.types import Array, Filter
+
+
+class ManifoldClustering(ClusterMixin, Indexed):  # type: ignore[misc]
+    """k-means of the samples as unit rows of Φᵀ (`Index.cluster`). `labels_` has the cluster of each sample.
+
+    n_clusters: None for as many as the graph shows. Other parameters: `Indexed`.
+    """
+
+    def __init__(
+        self,
+        n_clusters: int | None = 8,
+        *,
+        graph_neighbors: int = 50,
+        alpha: float = 0.99,
+        filter: Filter | None = None,
+        metric: str = "euclidean",
+        rank: int | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.graph_neighbors = graph_neighbors
+        self.alpha = alpha
+        self.filter = filter
+        self.metric = metric
+        self.rank = rank
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> ManifoldClustering:
+        """Build the graph and find the clusters. X: (n, d), or the weights of a graph (n, n)."""
+        self._make_index(X)
+        made = self.index_.cluster(self.n_clusters, filter=self._h, seed=self.random_state)
+        self.labels_, self.cluster_centers_, self.modularity_ = made.labels, made.centers, made.modularity
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """The cluster whose centre is nearest to each row. (m, d) -> (m,)"""
+        shares = self._shares(X)
+        points = normalize(shares @ vertex_points(self.index_, self._h))
+        return np.asarray((points @ self.cluster_centers_.T).argmax(axis=1))

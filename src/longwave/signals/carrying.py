@@ -1,0 +1,53 @@
+"""Signals on items to signals on vertices, filtered there, and back."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from longwave.errors import InputError
+from longwave.search.composition import composition
+from longwave.search.defaults import solver_within
+from longwave.search.snapshot import Snapshot
+from longwave.solvers import ChebyshevFilter, Solver, Spectral, System
+from longwave.types import Filter, Sparse
+
+
+def check_signal(snapshot: Snapshot, signal: ArrayLike, name: str = "signal") -> NDArray[np.float64]:
+    """One finite number, or a row of them, for each of `index.ids`. (N,) or (N, m) -> (N, m)"""
+    try:
+        values = np.asarray(signal, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be numbers, one for each item: {error}") from error
+    values = values[:, None] if values.ndim == 1 else values
+    if values.ndim != 2 or len(values) != len(snapshot):
+        raise InputError(f"{name} must have one row for each of {len(snapshot)} items, got shape {np.shape(signal)}")
+    if not np.isfinite(values).all():
+        raise InputError(f"{name} must be finite; fill in what is missing, or leave those items out")
+    return values
+
+
+def means(made_of: Sparse, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What each vertex has: the mean of its items, 0 where it has none. CSR (N, n), (N, m) -> (n, m)"""
+    total = made_of.T @ values
+    weight = np.asarray(abs(made_of).sum(axis=0), dtype=np.float64).ravel()
+    return np.asarray(np.divide(total, weight[:, None], out=np.zeros_like(total), where=weight[:, None] > 0))
+
+
+def shares(snapshot: Snapshot) -> Sparse:
+    """Items as means of vertices: rows of `composition`, each divided by its sum. CSR (N, n)"""
+    made_of = composition(snapshot)
+    total = np.asarray(made_of.sum(axis=1)).ravel()
+    scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+    made_of.data = made_of.data * np.repeat(scale, np.diff(made_of.indptr)).astype(np.float32)
+    return made_of
+
+
+def filtered(snapshot: Snapshot, signals: Sparse, filter: Filter, tolerance: float | None) -> NDArray[np.float32]:
+    """h(𝒲) of each row, on all vertices: by the basis, or on the graph to a tolerance. CSR (m, n) -> (m, n)"""
+    solver: Solver
+    if tolerance is not None:
+        solver = solver_within(tolerance, filter, snapshot.spectrum is not None)
+    else:
+        solver = ChebyshevFilter() if snapshot.spectrum is None else Spectral()
+    return np.asarray(solver(System(snapshot.graph.normalized, snapshot.spectrum), signals, filter).scores)
