@@ -67,7 +67,7 @@ class Plan:
 
 def wants_links(vector_numbers: int, fast: bool | None) -> bool:
     """Whether links over the vectors pay: one query would read so many numbers, or it was asked for."""
-    return vector_numbers > _SCANNED if fast is None else fast
+    return vector_numbers > (_SCANNED if fast is None else 0) and fast is not False
 
 
 def wants_approximate(vector_numbers: int, part_numbers: int) -> bool:

@@ -65,7 +65,7 @@ def accelerate(
     if second == OWN:
         second = WALK if isinstance(own_solver(snapshot), BestFirst) else SEARCH
     rows = exact_store(snapshot)
-    one = None if first is None else _first_search(rows, first, recall, snapshot.settings.seed)
+    one = None if first is None or not rows.dimension else _first_search(rows, first, recall, snapshot.settings.seed)
     two = None
     if second == WALK and snapshot.pooling is not None:
         raise InputError("items of several vectors are not walked to; give second='IVF,SQfp16', or leave it out")
