@@ -31,6 +31,7 @@ class Hits:
       None for Euclidean search itself.
     - route: which way the answer came, "sublinear", "basis" or "exact" (`longwave.plan`); None for Euclidean search.
     - columns: metadata that was asked for, by name: a list of values for each query.
+    - seconds: that the first and the second search took, of all queries together; None for Euclidean search.
 
     >>> hits = Hits(np.array([[7, 3]]), np.array([[0.5, 0.25]]))
     >>> scores, ids = hits
@@ -46,6 +47,7 @@ class Hits:
     confidence: NDArray[np.float32] | None = None
     route: str | None = None
     columns: Mapping[str, list[list[Any]]] | None = None
+    seconds: tuple[float, float] | None = None
 
     @property
     def n_queries(self) -> int:

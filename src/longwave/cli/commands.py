@@ -6,7 +6,7 @@ from __future__ import annotations
 # isort: off
 from longwave.cli import building as building, advising as advising, tuning as tuning, describing as describing
 from longwave.cli import searching as searching, inspecting as inspecting, living as living, versions as versions
-from longwave.cli import judging as judging
+from longwave.cli import judging as judging, serving as serving
 from longwave.cli import showing as showing, experiments as experiments
 
 # isort: on

@@ -1,0 +1,42 @@
+"""Figures for Prometheus."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+if TYPE_CHECKING:
+    from longwave.server.context import Context
+
+_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
+_SIZES = (1, 2, 4, 8, 16, 32)
+
+
+class Metrics:
+    """What a server counts. Each has a registry of its own."""
+
+    def __init__(self, context: Context) -> None:
+        self.registry = own = CollectorRegistry()
+        labels = ("method", "route", "status")
+        self.requests = Counter("longwave_requests_total", "Requests answered.", labels, registry=own)
+        self.seconds = Histogram(
+            "longwave_request_seconds", "Time to answer a request.", labels[:2], buckets=_SECONDS, registry=own
+        )
+        self.waited = Histogram("longwave_queue_seconds", "Time a search waits.", buckets=_SECONDS, registry=own)
+        self.together = Histogram("longwave_batch_queries", "Queries in one call.", buckets=_SIZES, registry=own)
+        self._set("longwave_queue_requests", "Requests that wait.", lambda: context.searches.waiting)
+        self._set("longwave_busy_threads", "Threads that search.", lambda: context.searches.busy)
+        items = Gauge("longwave_items", "Items of a collection.", ("collection",), registry=own)
+        version = Gauge("longwave_version", "Version of a collection.", ("collection",), registry=own)
+        for served in context.shelf:
+            items.labels(served.name).set_function(lambda one=served: len(one.now.index))
+            version.labels(served.name).set_function(lambda one=served: one.now.version)
+
+    def _set(self, name: str, told: str, value: object) -> None:
+        Gauge(name, told, registry=self.registry).set_function(value)  # type: ignore[arg-type]
+
+    def text(self) -> tuple[bytes, str]:
+        """All figures, and their media type."""
+        return generate_latest(self.registry), CONTENT_TYPE_LATEST
