@@ -1,5 +1,10 @@
-"""A collection in two dimensions: every item at a place of its own, near to what the graph joins it with."""
+"""A collection in two dimensions: its map, and the graph around a query. Leans on the snapshot and its basis.
 
-from longwave.layout.whole import positions
+`positions` is a place for every item, `graph_positions` the part of that which outlives what is added and removed;
+`neighborhood` is what lies between a query and one of its hits. Always the same for the same graph.
+"""
 
-__all__ = ["positions"]
+from longwave.layout.local import Neighborhood, neighborhood
+from longwave.layout.whole import graph_positions, positions
+
+__all__ = ["Neighborhood", "graph_positions", "neighborhood", "positions"]

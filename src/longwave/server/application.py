@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -22,7 +22,6 @@ from longwave.server.context import Context
 from longwave.server.endpoints import TABLE, Endpoint
 from longwave.server.gate import Gate
 from longwave.server.metrics import Metrics
-from longwave.server.openapi import describe
 from longwave.server.options import Options
 from longwave.server.problems import Problem, problem_of
 from longwave.server.shelf import Shelf
@@ -70,23 +69,19 @@ def _routes() -> list[BaseRoute]:
     routes: list[BaseRoute] = [
         Route(path.replace("{id}", "{id:path}"), _choose(known), methods=list(known)) for path, known in by_path.items()
     ]
-    described = describe(TABLE)
-
-    async def openapi(request: Request) -> Response:
-        return Response(described, media_type="application/json")
 
     async def page(request: Request) -> Response:
         if not (PAGE / "index.html").is_file():
             raise Problem(404, "this installation has no page; the API is described at /openapi.json")
         return FileResponse(PAGE / "index.html")
 
-    routes += [Route("/openapi.json", openapi), Route("/", page)]
+    routes.append(Route("/", page))
     if PAGE.is_dir():
         routes.append(Mount("/static", StaticFiles(directory=PAGE)))
     return routes
 
 
-def _choose(known: dict[str, Endpoint]) -> object:
+def _choose(known: dict[str, Endpoint]) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
         return await known["GET" if request.method == "HEAD" else request.method](request)
 

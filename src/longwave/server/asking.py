@@ -28,8 +28,9 @@ _STEPS = ("steps", "max_steps", "max_degree")
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """One query. vectors: (m, d), with a weight each. own: ids that it consists of, to be left out of its hits; the first `wanted`
-    of them are like what is wanted.
+    """One query. vectors: (m, d), with a weight each. own: ids that it consists of, to be left out of its hits.
+
+    The first `wanted` of these are like what is wanted.
     """
 
     vectors: Array

@@ -16,7 +16,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from longwave.server.problems import Problem
 
-T = TypeVar("T")
+T = TypeVar("T", bound=msgspec.Struct)
 NPY = "application/x-npy"
 _CLOSE = {"Connection": "close"}
 # A header of a .npy file takes 128 bytes, more where a dtype has fields; none of those has a place here.
@@ -24,21 +24,28 @@ _HEADER = 1024
 
 
 async def read(request: Request, *, most: int, timeout: float) -> bytes:
-    """The whole body; Problem 413 where it is larger than `most` bytes, 408 where it takes longer than `timeout` s."""
-    announced = request.headers.get("content-length")
-    if announced is not None and int(announced) > most:  # the server in front has checked that it is a number
+    """The whole body; Problem 413 where it is larger than `most` bytes, 408 where it takes longer than `timeout` s.
+
+    As much again is read and dropped: clients that do not listen while they send would see a broken connection.
+    """
+    announced = int(request.headers.get("content-length", 0))  # uvicorn has checked that it is a number
+    if announced > most and "expect" in request.headers:  # the client waits for a word before it sends
         raise _too_large(most)
-    whole = bytearray()
+    whole, length = bytearray(), 0
     try:
         async with asyncio.timeout(timeout):
             async for chunk in request.stream():
-                whole += chunk
-                if len(whole) > most:
-                    raise _too_large(most)
+                length += len(chunk)
+                if max(length, announced) <= most:
+                    whole += chunk
+                elif length > 2 * most:
+                    break
     except TimeoutError:
         raise Problem(408, f"the body did not arrive within {timeout:g} s", _CLOSE) from None
     except ClientDisconnect:
         raise Problem(400, "the body ended too early", _CLOSE) from None
+    if max(length, announced) > most:
+        raise _too_large(most)
     return bytes(whole)
 
 
@@ -87,7 +94,7 @@ def from_npy(data: bytes) -> NDArray[Any]:
     try:
         major, _ = npy.read_magic(file)
         header = npy.read_array_header_1_0 if major == 1 else npy.read_array_header_2_0
-        shape, fortran, dtype = header(file, max_header_size=_HEADER)  # type: ignore[call-arg]
+        shape, fortran, dtype = header(file, max_header_size=_HEADER)
     except (ValueError, SyntaxError, TypeError, RecursionError, UnicodeDecodeError) as error:
         raise Problem(400, f"the body is not a .npy file: {error}") from None
     count = 1

@@ -139,7 +139,7 @@ async def map_(call: Call) -> Response:
     headers = {"ETag": tag, "Cache-Control": "private, no-cache", "X-Longwave-Items": str(len(state.ids))}
     if call.request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
-    data = await call.context.slow.run(lambda: state.map().astype("<f4").tobytes(), timeout=options.timeout)
+    data = await call.context.slow.run(lambda: state.map.astype("<f4").tobytes(), timeout=options.timeout)
     return Response(data, headers=headers, media_type="application/octet-stream")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from longwave.collection import Collection
 from longwave.server import schemas
 from longwave.server.asking import rows_of
 from longwave.server.endpoints import Call, endpoint
-from longwave.server.problems import Problem, problem_of
+from longwave.server.problems import Problem
 
 _ITEMS = "/v1/collections/{name}/items"
 _REFRESH = "/v1/collections/{name}/refresh"
@@ -61,28 +60,13 @@ async def remove(call: Call) -> schemas.Changed:
 @endpoint("POST", _REFRESH, answer=schemas.Refresh, status=202)
 async def refresh(call: Call) -> schemas.Refresh:
     """Make a new graph and basis of all items; searches and changes go on meanwhile."""
-    served, context = call.writable(), call.context
-    known = context.refreshing.get(served.name)
-    if known is None or known.done():
-        work = context.renewals.run(lambda: served.change(lambda collection: collection.refresh(progress=False)))
-        context.refreshing[served.name] = asyncio.ensure_future(work)
-    return schemas.Refresh("running")
+    return call.context.refresh(call.writable())
 
 
 @endpoint("GET", _REFRESH, answer=schemas.Refresh)
 async def refreshed(call: Call) -> schemas.Refresh:
     """What a refresh does."""
-    known = call.context.refreshing.get(call.served.name)
-    if known is None:
-        return schemas.Refresh("idle")
-    if not known.done():
-        return schemas.Refresh("running")
-    error = known.exception()
-    return schemas.Refresh("idle") if error is None else schemas.Refresh("failed", _text(error))
-
-
-def _text(error: BaseException) -> str:
-    return problem_of(error).detail if isinstance(error, Exception) else "the server was stopped"
+    return call.context.refreshed(call.served)
 
 
 def _vectors(call: Call) -> tuple[Any, Any]:

@@ -6,12 +6,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 from starlette.responses import Response
 
 from longwave.evaluation import Judgement, average_precision
 from longwave.hits import Hits
-from longwave.layout.local import neighborhood
+from longwave.layout import neighborhood
 from longwave.search.defaults import defaults
 from longwave.search.euclidean import Euclidean
 from longwave.search.queries import Queries

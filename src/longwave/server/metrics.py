@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -9,6 +11,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 if TYPE_CHECKING:
     from longwave.server.context import Context
+    from longwave.server.shelf import Served
 
 _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
 _SIZES = (1, 2, 4, 8, 16, 32)
@@ -31,12 +34,20 @@ class Metrics:
         items = Gauge("longwave_items", "Items of a collection.", ("collection",), registry=own)
         version = Gauge("longwave_version", "Version of a collection.", ("collection",), registry=own)
         for served in context.shelf:
-            items.labels(served.name).set_function(lambda one=served: len(one.now.index))
-            version.labels(served.name).set_function(lambda one=served: one.now.version)
+            items.labels(served.name).set_function(partial(_items, served))
+            version.labels(served.name).set_function(partial(_version, served))
 
-    def _set(self, name: str, told: str, value: object) -> None:
-        Gauge(name, told, registry=self.registry).set_function(value)  # type: ignore[arg-type]
+    def _set(self, name: str, told: str, value: Callable[[], float]) -> None:
+        Gauge(name, told, registry=self.registry).set_function(value)
 
     def text(self) -> tuple[bytes, str]:
         """All figures, and their media type."""
         return generate_latest(self.registry), CONTENT_TYPE_LATEST
+
+
+def _items(served: Served) -> float:
+    return len(served.now.index)
+
+
+def _version(served: Served) -> float:
+    return served.now.version

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -15,6 +15,7 @@ from longwave.server.problems import MEDIA_TYPE, Document
 # What may go wrong, wherever it may.
 _ALWAYS = (400, 401, 403, 404, 421, 422, 429, 500, 503)
 _WITH_BODY = (408, 413, 415)
+_BYTES = {"type": "string", "format": "binary"}
 _TOLD = {
     200: "The answer.",
     202: "It has begun.",
@@ -36,7 +37,8 @@ _TOLD = {
 }
 
 
-def describe(table: Sequence[Endpoint]) -> bytes:
+@cache
+def describe(table: tuple[Endpoint, ...]) -> bytes:
     """The description as JSON."""
     kinds: list[Any] = [Document]
     for own in table:
@@ -64,7 +66,7 @@ def describe(table: Sequence[Endpoint]) -> bytes:
 def _operation(own: Endpoint, schemas: dict[Any, Any], components: dict[str, Any]) -> dict[str, Any]:
     problem = {"content": {MEDIA_TYPE: {"schema": schemas[Document]}}}
     media = JSON if _is_struct(own.answer) else own.answer
-    schema = schemas[own.answer] if _is_struct(own.answer) else {"type": "string", "format": "binary"}
+    schema = schemas[own.answer] if _is_struct(own.answer) else {} if media == JSON else _BYTES
     answers: dict[int, Any] = {own.status: {"content": {media: {"schema": schema}}}}
     if media.startswith(("image/", "application/octet")) and own.method == "GET":
         answers[304] = {}
@@ -83,7 +85,7 @@ def _operation(own: Endpoint, schemas: dict[Any, Any], components: dict[str, Any
     if own.params is not None:
         told["parameters"] += _parameters(own, schemas, components)
     if own.body is not None:
-        raw = {"schema": {"type": "string", "format": "binary"}}
+        raw = {"schema": _BYTES}
         told["requestBody"] = {
             "required": True,
             "content": {kind: {"schema": schemas[own.body]} if kind == JSON else raw for kind in own.takes},

@@ -5,7 +5,8 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from longwave.server import schemas
-from longwave.server.endpoints import Call, endpoint
+from longwave.server.endpoints import TABLE, Call, endpoint
+from longwave.server.openapi import describe
 from longwave.server.problems import Problem
 
 
@@ -17,10 +18,16 @@ async def healthz(call: Call) -> schemas.State:
 
 @endpoint("GET", "/readyz", answer=schemas.State)
 async def readyz(call: Call) -> schemas.State:
-    """Whether the server takes requests: the collections are open and warm, and the queue is not full."""
+    """Whether the server takes requests: the collections are open and warm."""
     if not call.context.ready:
         raise Problem(503, "the server is starting, or about to stop", {"Retry-After": "1"})
     return schemas.State("ready")
+
+
+@endpoint("GET", "/openapi.json", answer="application/json")
+async def openapi(call: Call) -> Response:
+    """The description of all routes."""
+    return Response(describe(tuple(TABLE)), media_type="application/json")
 
 
 @endpoint("GET", "/metrics", answer="text/plain")

@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 MOST_HITS = 1_000_000
 #: Rows of vectors in one request.
 MOST_ROWS = 10_000
-#: Bins of a picture, a page of ids.
+#: Ids in one request or answer.
 MOST_IDS = 100_000
 
 Id = int | str
@@ -23,8 +23,10 @@ Vectors = Annotated[list[list[float]], Meta(min_length=1, max_length=MOST_ROWS)]
 Ids = Annotated[list[Id], Meta(min_length=1, max_length=MOST_IDS)]
 Box = Annotated[list[float], Meta(min_length=4, max_length=4, description="x0, y0, x1, y1 in pixels of the picture")]
 Where = Annotated[
-    dict[str, Any] | list[Id] | None,
-    Meta(description='a condition on the metadata such as {"year": {"$gte": 2020}}, or ids'),
+    dict[str, Any] | list[int | str | bool] | None,
+    Meta(
+        description='a condition on the metadata such as {"year": {"$gte": 2020}}; or ids; or true and false for each'
+    ),
 ]
 
 

@@ -32,7 +32,7 @@ async def search(call: Call) -> schemas.SearchAnswer:
     given, vectors = (call.params, bodies.from_npy(call.body)) if call.media == bodies.NPY else _vectors(call.body)
     check_hits(given.k, len(vectors) if vectors.ndim == 2 else 1)
     options = options_of(given)
-    rows = {"query_groups": given.query_groups, "weights": given.weights, "on_error": given.on_error}
+    rows: dict[str, Any] = {"query_groups": given.query_groups, "weights": given.weights, "on_error": given.on_error}
 
     def do(some: Sequence[Array]) -> list[Hits]:
         if len(some) == 1:

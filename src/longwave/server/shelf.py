@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ from longwave.collection import Collection
 from longwave.collection import open as open_collection
 from longwave.errors import InputError
 from longwave.index import Index
-from longwave.layout import positions
+from longwave.layout import graph_positions, positions
 from longwave.pictures import Gallery, is_of_pictures
 from longwave.server import schemas
 from longwave.server.problems import Problem
@@ -25,6 +25,22 @@ from longwave.server.problems import Problem
 T = TypeVar("T")
 #: The column of the metadata that tells what is right, where nothing else is said.
 LABEL = "label"
+
+
+class GraphPlaces:
+    """Where the vertices of one graph lie: made once, for all versions that have this graph."""
+
+    def __init__(self, index: Index) -> None:
+        self.graph, self._index, self._turn = index.graph, index, threading.Lock()
+
+    def made(self) -> NDArray[np.float32]:
+        """The places. (targets, 2)"""
+        with self._turn:
+            return self._places
+
+    @cached_property
+    def _places(self) -> NDArray[np.float32]:
+        return graph_positions(self._index)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +52,7 @@ class State:
     gallery: Gallery | None
     labels: str | None
     staleness: str
-    _mapping: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    places: GraphPlaces
 
     @property
     def columns(self) -> list[tuple[str, str]]:
@@ -67,14 +83,10 @@ class State:
         column = self.index.metadata.table.column(self.labels).to_pylist()
         return {own: column[number] for own, number in zip(self.ids, self.index.items.live_numbers(), strict=True)}
 
-    def map(self) -> NDArray[np.float32]:
-        """Places of all items; made once. (N, 2)"""
-        with self._mapping:
-            return self._positions
-
     @cached_property
-    def _positions(self) -> NDArray[np.float32]:
-        return positions(self.index)
+    def map(self) -> NDArray[np.float32]:
+        """Places of all items. (N, 2)"""
+        return positions(self.index, self.places.made())
 
     def parse_id(self, text: str) -> Any:
         """An id as the path of a request has it; Problem 404 where it is none."""
@@ -117,14 +129,6 @@ class Served:
         self._renew()
         return found
 
-    def warm(self) -> None:
-        """One search, so that what is compiled or read at first is there when the first request comes."""
-        index = self.now.index
-        rows = index.vectors.rows(np.arange(min(64, len(index.vectors))))
-        seen = np.flatnonzero(rows.any(axis=1))
-        if seen.size:
-            index.search(rows[seen[0]], min(10, len(index)))
-
     def close(self) -> None:
         """Free the lock of the writer."""
         self._collection.close()
@@ -135,7 +139,10 @@ class Served:
         return True
 
     def _state(self, before: State | None) -> State:
-        index, version = self._collection.index, self._collection.version
+        version, index = -1, self._collection.index
+        while version != self._collection.version:  # another thread may commit between the two
+            version, index = self._collection.version, self._collection.index
+        _warm(index)
         labels = self._labels
         known = [] if index.metadata is None else list(index.metadata.schema.names)
         if labels is None:
@@ -143,7 +150,17 @@ class Served:
         elif labels not in known:
             raise InputError(f"{self.path} has no column '{labels}' to take labels from; it has {', '.join(known)}")
         gallery = _gallery(index, None if before is None else before.gallery)
-        return State(version, index, gallery, labels, str(self._collection.staleness()))
+        same = before is not None and before.places.graph is index.graph
+        places = before.places if before is not None and same else GraphPlaces(index)
+        return State(version, index, gallery, labels, str(self._collection.staleness()), places)
+
+
+def _warm(index: Index) -> None:
+    """One search, so that what is compiled, read or put together at first is there when the first request comes."""
+    rows = index.vectors.rows(np.arange(min(64, len(index.vectors))))
+    seen = np.flatnonzero(rows.any(axis=1))
+    if seen.size:
+        index.search(rows[seen[0]], min(10, len(index)))
 
 
 def _gallery(index: Index, before: Gallery | None) -> Gallery | None:

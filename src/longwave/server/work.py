@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 from longwave.server.problems import Problem
@@ -98,7 +99,7 @@ class Work:
             jobs = self._take()
             self.busy += 1
             call = loop.run_in_executor(self._pool, _do, jobs)
-            call.add_done_callback(lambda done, own=jobs: self._finish(own, done))
+            call.add_done_callback(partial(self._finish, jobs))
 
     def _take(self) -> list[Job]:
         """The job that has waited longest, and others that can be done with it."""
