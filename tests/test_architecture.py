@@ -24,7 +24,7 @@ LAYERS = [
     ["search"],
     ["advice", "layout"],
     ["building"],
-    ["index"],
+    ["index", "client"],
     ["collection"],
     ["evaluation", "pictures"],
     ["datasets", "inspection"],

@@ -18,7 +18,7 @@ from longwave.errors import MissingExtraError
 @app.command()
 def demo(
     picture: Annotated[Path, typer.Option(help="Picture to write: .png, .pdf, .svg or .jpg.")] = Path("demo.png"),
-    collection: Annotated[Path, typer.Option(metavar="FOLDER", help="Index folder to write, for `serve`.")] = Path(
+    index: Annotated[Path, typer.Option(metavar="FOLDER", help="Index folder to write, for `serve`.")] = Path(
         "demo.longwave"
     ),
 ) -> None:
@@ -49,13 +49,13 @@ def demo(
         drawn = f"The picture is {picture}: what is found at each rank, right in green, wrong in red."
     except MissingExtraError as error:  # the first command that people try: the table is worth having without it
         drawn = f"No picture was written: {error}"
-    labelled = d.keep(collection)
+    labelled = d.keep(index)
     out.print(
         "FSR: fast spectral ranking, by the names of the paper; printed: to the letter of the paper.\n"
         "mAP: mean average precision, higher is better, 100 at best.\n"
         f"ms: time for a query, all {d.N_QUERIES} asked at once. memory: what that search needs.\n{drawn}\n"
-        f"All 1,797 digits are in {collection}{'' if labelled else ', without labels: these need longwave[metadata]'}. "
-        f"Look at them: longwave serve {collection}",
+        f"All 1,797 digits are in {index}{'' if labelled else ', without labels: these need longwave[metadata]'}.",
         highlight=False,
         markup=False,
     )
+    print(f"Look at them: longwave serve {index}")

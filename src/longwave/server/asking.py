@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from longwave import filters, registry
 from longwave.errors import InputError
 from longwave.hits import Hits
+from longwave.metadata import parse_text
 from longwave.search import blending
 from longwave.search.blending import Blending
 from longwave.search.queries import examples
@@ -58,10 +59,13 @@ def asked_by(query: schemas.Query, state: State, uploads: Uploads) -> Asked:
         raise Problem(422, "`not` names items beside `ids`; leave it out, or give ids")
     if query.box is not None and query.upload is None:
         raise Problem(422, "a box is a part of an upload; leave it out, or name the upload")
+    if query.weights is not None and query.vectors is None:
+        raise Problem(422, "weights are of vectors; leave them out, or give vectors")
     if query.ids is not None:
         return asked_by_ids(query.ids, query.unlike, state)
     if query.vectors is not None:
-        return Asked(np.asarray(rows_of(query.vectors), dtype=np.float64))
+        weights = None if query.weights is None else np.asarray(query.weights, dtype=np.float32)
+        return Asked(np.asarray(rows_of(query.vectors), dtype=np.float64), weights)
     assert query.upload is not None
     if state.gallery is None:
         raise Problem(422, "this collection was not made from pictures; search it with ids or vectors")
@@ -94,7 +98,7 @@ def options_of(given: schemas.Options) -> dict[str, Any]:
         "filter": filter_of(given.filter),
         "neighbors": given.neighbors,
         "blend": blend_of(given.blend),
-        "where": given.where,
+        "where": where_of(given.where),
         "columns": given.columns,
         "cut": given.cut,
         "region_sum": given.region_sum,
@@ -117,6 +121,11 @@ def blend_of(given: schemas.Blend | str | float | None) -> Blending | float | No
         return blending.Blend(given.weight, given.scale, given.everywhere)
     found = blending.parse(given)
     return 0.0 if found is None else found
+
+
+def where_of(given: Any) -> Any:
+    """Which items may be found, from JSON; a text is a condition as people type it."""
+    return parse_text(given) if isinstance(given, str) else given
 
 
 def _bounded(part: Any, text: str) -> Any:

@@ -69,14 +69,16 @@ def from_json(data: bytes, kind: type[T]) -> T:
 
 
 def from_query(given: Mapping[str, str], kind: type[T]) -> T:
-    """Query parameters; what is no number, text or boolean is written as JSON. Problem 422 where they do not fit."""
+    """Query parameters; lists and objects are written as JSON. Problem 422 where they do not fit."""
     known = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
     read: dict[str, Any] = {}
     for name, text in given.items():
-        try:
-            read[name] = msgspec.json.decode(text) if name in known and _is_nested(known[name]) else text
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise Problem(422, f"the parameter '{name[:100]}' is not JSON: {error}") from None
+        read[name] = text
+        if name in known and _is_nested(known[name]) and text[:1] in ("[", "{"):
+            try:
+                read[name] = msgspec.json.decode(text)
+            except (msgspec.DecodeError, RecursionError) as error:
+                raise Problem(422, f"the parameter '{name[:100]}' is not JSON: {error}") from None
     try:
         return msgspec.convert(read, kind, strict=False)
     except msgspec.ValidationError as error:

@@ -18,7 +18,7 @@ from longwave.search.wave import wave as wave_of
 from longwave.search.where import allowed
 from longwave.server import schemas
 from longwave.server.answers import rows_of, times_of
-from longwave.server.asking import Asked, asked_by, best_of, blend_of, check_hits, filter_of
+from longwave.server.asking import Asked, asked_by, best_of, blend_of, check_hits, filter_of, where_of
 from longwave.server.endpoints import Call, endpoint
 from longwave.server.shelf import State
 from longwave.types import Array
@@ -33,18 +33,19 @@ async def compare(call: Call) -> schemas.CompareAnswer:
     began, state, given = time.perf_counter(), call.state, call.body
     check_hits(given.k, 1)
     plain: dict[str, Any] = {"solver": Euclidean()}
+    where = where_of(given.where)
     along = {"filter": filter_of(given.filter), "neighbors": given.neighbors, "blend": blend_of(given.blend)}
 
     def do(_: Sequence[Any]) -> list[tuple[Hits, Hits, schemas.Truth | None]]:
         asked = asked_by(given.query, state, call.context.uploads)
-        shown = {"where": given.where, "columns": given.columns}
+        shown = {"where": where, "columns": given.columns}
         nearest, manifold = (best_of(state, asked, given.k, **way, **shown) for way in (plain, along))
 
         def ranked(way: dict[str, Any]) -> Array:
-            ids: Array = best_of(state, asked, _DEPTH, where=given.where, **way).ids[0]
+            ids: Array = best_of(state, asked, _DEPTH, where=where, **way).ids[0]
             return ids
 
-        truth = _truth(state, asked, given.where, (nearest.ids[0], manifold.ids[0]), [plain, along], ranked)
+        truth = _truth(state, asked, where, (nearest.ids[0], manifold.ids[0]), [plain, along], ranked)
         return [(nearest, manifold, truth)]
 
     done = await call.context.searches.join(do, None, timeout=call.context.options.timeout)

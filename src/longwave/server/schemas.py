@@ -23,10 +23,8 @@ Vectors = Annotated[list[list[float]], Meta(min_length=1, max_length=MOST_ROWS)]
 Ids = Annotated[list[Id], Meta(min_length=1, max_length=MOST_IDS)]
 Box = Annotated[list[float], Meta(min_length=4, max_length=4, description="x0, y0, x1, y1 in pixels of the picture")]
 Where = Annotated[
-    dict[str, Any] | list[int | str | bool] | None,
-    Meta(
-        description='a condition on the metadata such as {"year": {"$gte": 2020}}; or ids; or true and false for each'
-    ),
+    dict[str, Any] | list[int | str | bool] | str | None,
+    Meta(description='a condition such as {"year": {"$gte": 2020}} or "year>=2020"; ids; or true or false for each'),
 ]
 
 
@@ -75,13 +73,14 @@ class SimilarBody(Options, kw_only=True, forbid_unknown_fields=True):
 
 
 class Query(Struct, kw_only=True, forbid_unknown_fields=True):
-    """One query: items, a picture that was uploaded, or vectors."""
+    """One query: items, a picture that was uploaded, or vectors and their weights."""
 
     ids: Ids | None = None
     unlike: Annotated[list[Id], Meta(max_length=MOST_IDS)] = msgspec.field(name="not", default_factory=list)
     upload: Text | None = None
     box: Box | None = None
     vectors: Vectors | None = None
+    weights: list[float] | None = None
 
 
 class CompareBody(Struct, kw_only=True, forbid_unknown_fields=True):
