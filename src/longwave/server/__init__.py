@@ -3,7 +3,7 @@
 `application` is the ASGI application; `serve` runs it. Leans on the collection, pictures and their layout.
 """
 
-from longwave.server.application import application
+from longwave.server.asgi import application
 from longwave.server.options import Options
 from longwave.server.running import serve
 from longwave.server.shelf import Shelf

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Mapping
 from io import BytesIO
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -70,24 +69,16 @@ def from_json(data: bytes, kind: type[T]) -> T:
 
 def from_query(given: Mapping[str, str], kind: type[T]) -> T:
     """Query parameters; lists and objects are written as JSON. Problem 422 where they do not fit."""
-    known = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
     read: dict[str, Any] = {}
     for name, text in given.items():
-        read[name] = text
-        if name in known and _is_nested(known[name]) and text[:1] in ("[", "{"):
-            try:
-                read[name] = msgspec.json.decode(text)
-            except (msgspec.DecodeError, RecursionError) as error:
-                raise Problem(422, f"the parameter '{name[:100]}' is not JSON: {error}") from None
+        try:
+            read[name] = msgspec.json.decode(text) if text[:1] in ("[", "{") else text
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise Problem(422, f"the parameter '{name[:100]}' is not JSON: {error}") from None
     try:
         return msgspec.convert(read, kind, strict=False)
     except msgspec.ValidationError as error:
         raise Problem(422, f"the parameters do not fit: {error}") from None
-
-
-def _is_nested(kind: Any) -> bool:
-    """Whether a type takes lists or objects."""
-    return bool(re.search(r"list\[|dict\[", str(kind))) or any(_is_nested(part) for part in get_args(kind))
 
 
 def from_npy(data: bytes) -> NDArray[Any]:

@@ -31,12 +31,18 @@ class Context:
 
     def __init__(self, shelf: Shelf, options: Options) -> None:
         self.shelf, self.options = shelf, options
-        self.searches = Work(threads=options.threads, queue=options.queue, batch=options.batch, name="search")
+        self.metrics = Metrics(self)
+        self.searches = Work(
+            threads=options.threads,
+            queue=options.queue,
+            batch=options.batch,
+            name="search",
+            seen=self.metrics.searched,
+        )
         self.changes = Work(threads=1, queue=options.queue, name="change")
         self.renewals = Work(threads=1, queue=64, name="refresh")
         self.slow = Work(threads=1, queue=64, name="slow")
         self.uploads = Uploads()
-        self.metrics = Metrics(self)
         self.ready = False
         self._stopping = False
         self._refreshes: dict[str, schemas.Refresh] = {}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hmac
-from ipaddress import ip_address
+import re
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from longwave.server.options import Options
+from longwave.server.options import Options, is_address
 from longwave.server.problems import Problem
 
 # Open to all who reach the server: nothing of a collection is there, and a browser loads a page without a token.
@@ -23,6 +23,10 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
+
+
+# A name or an address, and a port.
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:@/]+)(:[0-9]{1,5})?")
 
 
 class Gate:
@@ -77,11 +81,8 @@ class Gate:
             )
 
     def _is_known(self, host: str) -> bool:
-        try:
-            name = urlsplit(f"//{host}").hostname or ""
-            if name.rstrip(".") in self._hosts:
-                return True
-            ip_address(name)
-        except ValueError:
+        found = _HOST.fullmatch(host.lower())
+        if found is None:
             return False
-        return True
+        name = found[1].strip("[]").rstrip(".")
+        return name in self._hosts or is_address(name)

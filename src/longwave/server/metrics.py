@@ -27,8 +27,8 @@ class Metrics:
         self.seconds = Histogram(
             "longwave_request_seconds", "Time to answer a request.", labels[:2], buckets=_SECONDS, registry=own
         )
-        self.waited = Histogram("longwave_queue_seconds", "Time a search waits.", buckets=_SECONDS, registry=own)
-        self.together = Histogram("longwave_batch_queries", "Queries in one call.", buckets=_SIZES, registry=own)
+        self._waited = Histogram("longwave_queue_seconds", "Time a search waits.", buckets=_SECONDS, registry=own)
+        self._together = Histogram("longwave_batch_queries", "Queries in one call.", buckets=_SIZES, registry=own)
         self._set("longwave_queue_requests", "Requests that wait.", lambda: context.searches.waiting)
         self._set("longwave_busy_threads", "Threads that search.", lambda: context.searches.busy)
         items = Gauge("longwave_items", "Items of a collection.", ("collection",), registry=own)
@@ -36,6 +36,12 @@ class Metrics:
         for served in context.shelf:
             items.labels(served.name).set_function(partial(_items, served))
             version.labels(served.name).set_function(partial(_version, served))
+
+    def searched(self, waited: list[float]) -> None:
+        """Count one call for some requests, which have waited for so many seconds each."""
+        self._together.observe(len(waited))
+        for seconds in waited:
+            self._waited.observe(seconds)
 
     def _set(self, name: str, told: str, value: Callable[[], float]) -> None:
         Gauge(name, told, registry=self.registry).set_function(value)

@@ -59,9 +59,14 @@ class Options:
 
 def is_loopback(host: str) -> bool:
     """Whether an address can be reached from this machine alone."""
-    if host == "localhost":
-        return True
+    name = host.strip("[]")
+    return name == "localhost" or (is_address(name) and ip_address(name).is_loopback)
+
+
+def is_address(name: str) -> bool:
+    """Whether a name is an address, of IPv4 or IPv6."""
     try:
-        return ip_address(host.strip("[]")).is_loopback
+        ip_address(name)
     except ValueError:
         return False
+    return True

@@ -11,7 +11,7 @@ import uvicorn
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from longwave.errors import InputError
-from longwave.server.application import application
+from longwave.server.asgi import application
 from longwave.server.options import Options
 from longwave.server.shelf import Shelf
 

@@ -45,11 +45,19 @@ class Done:
 class Work:
     """At most `threads` jobs at a time, at most `queue` waiting, at most `batch` in one call.
 
-    Its own state is touched by the event loop alone.
+    seen: told the seconds that each job of a call has waited. Its own state is touched by the event loop alone.
     """
 
-    def __init__(self, *, threads: int, queue: int, batch: int = 1, name: str = "work") -> None:
-        self.threads, self.queue, self.batch = threads, queue, batch
+    def __init__(
+        self,
+        *,
+        threads: int,
+        queue: int,
+        batch: int = 1,
+        name: str = "work",
+        seen: Callable[[list[float]], None] = lambda waited: None,
+    ) -> None:
+        self.threads, self.queue, self.batch, self._seen = threads, queue, batch, seen
         self.busy, self.mean = 0, 0.05  # running calls; seconds that a job takes, a moving mean
         self._waiting: deque[Job] = deque()
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=f"longwave-{name}", initializer=use_one_thread)
@@ -114,6 +122,7 @@ class Work:
     def _finish(self, jobs: list[Job], done: asyncio.Future[tuple[float, list[Any]]]) -> None:
         self.busy -= 1
         began, answers = done.result()
+        self._seen([began - job.since for job in jobs])
         self.mean += 0.05 * ((time.perf_counter() - began) / len(jobs) - self.mean)
         for job, answer in zip(jobs, answers, strict=True):
             if job.answer.done():  # given up
