@@ -90,12 +90,12 @@ class State:
 
     def parse_id(self, text: str) -> Any:
         """An id as the path of a request has it; Problem 404 where it is none."""
-        if self.index.ids.dtype.kind == "U":
+        if self.index.ids.dtype.kind == "U" and "\0" not in text:  # numpy does not see one at the end
             return text
         try:
             return int(text)
         except ValueError:
-            raise Problem(404, f"ids of this collection are whole numbers, got '{text[:100]}'") from None
+            raise Problem(404, f"there is no item '{text[:100]}'") from None
 
     def place_of(self, item: Any) -> int:
         """The number of an item that a request names in its path; Problem 404 where there is none."""
