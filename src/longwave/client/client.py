@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import threading
 import time
+import weakref
 from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
@@ -21,7 +22,7 @@ _LONGEST = 60.0
 
 
 class Client:
-    """A server. Threads may share one: each has a connection of its own.
+    """A server. Threads may share one. Connections stay open between requests until `close`, or the end of a `with`.
 
     url: such as "http://127.0.0.1:8808". token: where the server wants one. timeout: seconds to wait for an answer.
     retries: how often a request is sent again where the server is busy (429), each time after what it asks for.
@@ -36,7 +37,8 @@ class Client:
             raise InputError(f"url must look like http://127.0.0.1:8808, got '{url}'")
         self._url, self._parts, self._token = url.rstrip("/"), parts, token
         self._timeout, self._retries = timeout, retries
-        self._own = threading.local()
+        self._idle: list[HTTPConnection] = []
+        self._finalize = weakref.finalize(self, _close_all, self._idle)
 
     def __repr__(self) -> str:
         return f"<Client of {self._url}>"
@@ -70,39 +72,56 @@ class Client:
         raise InputError(detail) if status == 422 else RemoteError(f"{self._url} answered {status}: {detail}")
 
     def close(self) -> None:
-        """Close the connection of the calling thread."""
-        held = self._own.__dict__.pop("connection", None)
-        if held is not None:
-            held.close()
+        """Close all connections; the next request opens another."""
+        _close_all(self._idle)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _exchange(self, method: str, path: str, data: bytes | None) -> tuple[int, Mapping[str, str], bytes]:
         """One request. A connection that was left open may be gone: what changes something opens a new one."""
         changes = method != "GET" and not path.endswith(_ASKING)
-        if changes:
-            self.close()
-        attempts = 2 if "connection" in self._own.__dict__ else 1
         while True:
-            attempts -= 1
+            held = None
+            if not changes:
+                with contextlib.suppress(IndexError):
+                    held = self._idle.pop()
+            connection = held or self._connect()
             try:
-                return self._send(method, path, data)
+                return self._send(connection, method, path, data)
             except (OSError, HTTPException) as error:
-                self.close()
-                if not attempts:
+                connection.close()
+                if held is None:
                     raise RemoteError(f"cannot reach {self._url}: {error!s:.200} ({type(error).__name__})") from error
 
-    def _send(self, method: str, path: str, data: bytes | None) -> tuple[int, Mapping[str, str], bytes]:
-        own = self._own.__dict__
-        if "connection" not in own:
-            kind = HTTPSConnection if self._parts.scheme == "https" else HTTPConnection
-            assert self._parts.hostname is not None
-            own["connection"] = kind(self._parts.hostname, self._parts.port, timeout=self._timeout)
+    def _connect(self) -> HTTPConnection:
+        kind = HTTPSConnection if self._parts.scheme == "https" else HTTPConnection
+        assert self._parts.hostname is not None
+        return kind(self._parts.hostname, self._parts.port, timeout=self._timeout)
+
+    def _send(
+        self, connection: HTTPConnection, method: str, path: str, data: bytes | None
+    ) -> tuple[int, Mapping[str, str], bytes]:
         headers = {} if data is None else {"Content-Type": "application/json"}
         if self._token is not None:
             headers["Authorization"] = f"Bearer {self._token}"
-        own["connection"].request(method, self._parts.path.rstrip("/") + path, data, headers)
-        answer = own["connection"].getresponse()
+        connection.request(method, self._parts.path.rstrip("/") + path, data, headers)
+        answer = connection.getresponse()
         known = {name.lower(): value for name, value in answer.getheaders()}
-        return answer.status, known, answer.read()
+        whole = answer.read()
+        if answer.will_close:
+            connection.close()
+        else:
+            self._idle.append(connection)
+        return answer.status, known, whole
+
+
+def _close_all(connections: list[HTTPConnection]) -> None:
+    while connections:
+        connections.pop().close()
 
 
 def _seconds(text: str | None) -> float:

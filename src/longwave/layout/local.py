@@ -44,6 +44,7 @@ def neighborhood(
     n, items = snapshot.n_vertices, snapshot.items
     solver = ChebyshevFilter() if snapshot.spectrum is None else own_solver(snapshot)
     x = solver(System(snapshot.graph.normalized, snapshot.spectrum), observation, filter).scores[0]  # (n,)
+    x = x if snapshot.gains is None else x * snapshot.gains  # as they are ranked
     way = items.rows_of(items.places([*path[:most], *path[-most:]]))[0] if path else np.zeros(0, dtype=np.int64)
     outside = np.unique(way[way >= n])
     psi = _expressed(snapshot, outside)  # (o, n)
