@@ -33,7 +33,7 @@ def test_jobs_of_one_key_are_done_in_one_call_and_only_while_others_run():
     async def test(work):
         first = asyncio.create_task(work.join(do, "first", key="k"))
         await asyncio.sleep(0.05)  # taken at once: nothing waits to be gathered
-        others = [asyncio.create_task(work.join(do, f"k{i}", key="k")) for i in range(5)]
+        others = [asyncio.create_task(work.join(do, f"k{i}", key="k")) for i in range(5)]  # four, and one is left
         alone = asyncio.create_task(work.join(do, "alone", key="other"))
         lone = asyncio.create_task(work.join(do, "lone"))
         await asyncio.sleep(0.05)

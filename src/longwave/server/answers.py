@@ -9,10 +9,10 @@ from longwave.server import schemas
 from longwave.server.shelf import State
 
 
-def answer_of(hits: Hits, state: State, waited: float, began: float) -> schemas.SearchAnswer:
-    """The hits of all queries. waited: seconds for a thread. began: when the request came."""
+def answer_of(hits: Hits, rows: list[schemas.Hit], state: State, waited: float, began: float) -> schemas.SearchAnswer:
+    """The answer to a search. rows: `hits_of` it. waited: seconds for a thread. began: when the request came."""
     return schemas.SearchAnswer(
-        hits=rows_of(hits),
+        hits=rows,
         route=hits.route,
         version=state.version,
         milliseconds=times_of(hits, waited, began),
@@ -20,7 +20,7 @@ def answer_of(hits: Hits, state: State, waited: float, began: float) -> schemas.
     )
 
 
-def rows_of(hits: Hits) -> list[schemas.Hit]:
+def hits_of(hits: Hits) -> list[schemas.Hit]:
     """The hits of each query."""
     return [
         schemas.Hit(

@@ -82,7 +82,7 @@ def from_query(given: Mapping[str, str], kind: type[T]) -> T:
 
 
 def from_npy(data: bytes) -> NDArray[Any]:
-    """A .npy file in memory; nothing is allocated that its header only announces. Problem 400 where it is none."""
+    """The rows of a .npy file, (m, d). Problem 400 where it is none; nothing is allocated that its head only announces."""
     file = BytesIO(data)
     try:
         major, _ = npy.read_magic(file)
@@ -96,7 +96,7 @@ def from_npy(data: bytes) -> NDArray[Any]:
     rest = data[file.tell() :]
     if dtype.kind not in "fiu" or len(shape) not in (1, 2) or count < 1 or count * dtype.itemsize != len(rest):
         raise Problem(400, f"a .npy body must hold rows of real numbers, and all of them, got {dtype} of shape {shape}")
-    return np.frombuffer(rest, dtype).reshape(shape, order="F" if fortran else "C")
+    return np.atleast_2d(np.frombuffer(rest, dtype).reshape(shape, order="F" if fortran else "C"))
 
 
 def from_bytes(data: bytes, dimension: int | None) -> NDArray[np.float32]:

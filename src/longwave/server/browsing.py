@@ -70,7 +70,7 @@ async def collection(call: Call) -> schemas.Details:
     known = index.settings
     values = np.zeros(0) if index.spectrum is None else np.sort(index.spectrum.eigenvalues)[::-1]
     sample = values[np.unique(np.linspace(0, len(values) - 1, min(len(values), _EIGENVALUES)).astype(int))]
-    lines = await call.context.searches.run(lambda: describe(index, default_filter(index)))
+    lines = await call.run(lambda: describe(index, default_filter(index)))
     lines.pop("pictures", None)  # where they lie is nobody's business
     return schemas.Details(
         **{name: getattr(summary, name) for name in summary.__struct_fields__},
@@ -116,7 +116,7 @@ async def find(call: Call) -> schemas.IdList:
         ]
         return [own for *_, own in sorted(found, key=lambda one: one[:3])[:k]]
 
-    return schemas.IdList(await call.context.searches.run(do))
+    return schemas.IdList(await call.run(do))
 
 
 @endpoint("GET", "/v1/collections/{name}/items/{id}", answer=schemas.Item)
@@ -151,7 +151,7 @@ async def response(call: Call) -> schemas.Response:
     values = np.zeros(0) if index.spectrum is None else np.sort(index.spectrum.eigenvalues)
     sample = values[np.unique(np.linspace(0, len(values) - 1, min(len(values), _EIGENVALUES)).astype(int))]
     points = np.unique(np.concatenate([sample, np.linspace(-1, 1, _GRID)]))
-    gains = await call.context.searches.run(lambda: filters.response(filter, points))
+    gains = await call.run(lambda: filters.response(filter, points))
     return schemas.Response(points.tolist(), np.asarray(gains, dtype=np.float64).tolist())
 
 
@@ -171,7 +171,7 @@ async def picture(call: Call) -> Response:
         except (FileError, OSError):
             raise Problem(404, f"the picture of {own!r} is gone, or cannot be read any more") from None
 
-    tag, data = await call.context.searches.run(do, timeout=call.context.options.timeout)
+    tag, data = await call.run(do)
     headers = {"ETag": tag, "Cache-Control": "private, max-age=3600"}
     if call.request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
@@ -197,7 +197,7 @@ async def upload(call: Call) -> schemas.Upload:
     if call.state.gallery is None:
         raise Problem(422, "this collection was not made from pictures; search it with ids or vectors")
     data: bytes = call.body
-    width, height = await call.context.searches.run(lambda: picture_size(data), timeout=call.context.options.timeout)
+    width, height = await call.run(lambda: picture_size(data))
     return schemas.Upload(upload=call.context.uploads.add(data), width=width, height=height)
 
 

@@ -17,7 +17,7 @@ from longwave.search.queries import Queries
 from longwave.search.wave import wave as wave_of
 from longwave.search.where import allowed
 from longwave.server import schemas
-from longwave.server.answers import rows_of, times_of
+from longwave.server.answers import hits_of, times_of
 from longwave.server.asking import Asked, asked_by, best_of, blend_of, check_hits, filter_of, where_of
 from longwave.server.endpoints import Call, endpoint
 from longwave.server.shelf import State
@@ -50,7 +50,7 @@ async def compare(call: Call) -> schemas.CompareAnswer:
 
     done = await call.context.searches.join(do, None, timeout=call.context.options.timeout)
     nearest, manifold, truth = done.value
-    (near,), (far,) = rows_of(nearest), rows_of(manifold)
+    (near,), (far,) = hits_of(nearest), hits_of(manifold)
     return schemas.CompareAnswer(
         nearest=schemas.Nearest(ids=near.ids, scores=near.scores, columns=near.columns),
         manifold=schemas.Manifold(
@@ -73,7 +73,7 @@ async def wave(call: Call) -> Response:
         query = Queries.make(asked.vectors, dimension=state.index.dimension, weights=asked.weights).as_one()
         return wave_of(state.index, query, filter=filter, neighbors=neighbors).astype("<f4").tobytes()
 
-    data = await call.context.searches.run(do, timeout=call.context.options.timeout)
+    data = await call.run(do)
     headers = {"X-Longwave-Items": str(len(data) // 4), "X-Longwave-Version": str(state.version)}
     return Response(data, media_type="application/octet-stream", headers=headers)
 
@@ -104,8 +104,7 @@ async def explain(call: Call) -> schemas.ExplainAnswer:
             ),
         )
 
-    answer: schemas.ExplainAnswer = await call.context.searches.run(do, timeout=call.context.options.timeout)
-    return answer
+    return await call.run(do)
 
 
 def _truth(

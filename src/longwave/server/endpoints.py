@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 from starlette.requests import Request
@@ -15,6 +15,7 @@ from longwave.server.context import Context
 from longwave.server.problems import Problem, problem_of
 from longwave.server.shelf import Served, State
 
+T = TypeVar("T")
 JSON = "application/json"
 
 
@@ -48,6 +49,11 @@ class Call:
     def item(self) -> Any:
         """The id that the path names."""
         return self.state.parse_id(self.request.path_params["id"])
+
+    async def run(self, do: Callable[[], T]) -> T:
+        """Call a function in a thread of the searches, within the time of a request."""
+        found: T = await self.context.searches.run(do, timeout=self.context.options.timeout)
+        return found
 
     def writable(self) -> Served:
         """The collection, where it may be changed; else Problem 403."""

@@ -11,11 +11,10 @@ import numpy as np
 
 from longwave.hits import Hits
 from longwave.server import bodies, schemas
-from longwave.server.answers import answer_of
+from longwave.server.answers import answer_of, hits_of
 from longwave.server.asking import asked_by_ids, best_of, check_hits, options_of, rows_of
 from longwave.server.endpoints import Call, endpoint
 from longwave.server.problems import Problem
-from longwave.types import Array
 
 
 @endpoint(
@@ -29,23 +28,25 @@ from longwave.types import Array
 async def search(call: Call) -> schemas.SearchAnswer:
     """Search with vectors."""
     began, state = time.perf_counter(), call.state
-    given, vectors = (call.params, bodies.from_npy(call.body)) if call.media == bodies.NPY else _vectors(call.body)
-    check_hits(given.k, len(vectors) if vectors.ndim == 2 else 1)
+    given, rows = (call.params, bodies.from_npy(call.body)) if call.media == bodies.NPY else _rows(call.body)
+    check_hits(given.k, len(rows))
     options = options_of(given)
-    rows: dict[str, Any] = {"query_groups": given.query_groups, "weights": given.weights, "on_error": given.on_error}
+    of_rows: dict[str, Any] = {"query_groups": given.query_groups, "weights": given.weights, "on_error": given.on_error}
 
-    def do(some: Sequence[Array]) -> list[Hits]:
+    def do(some: Sequence[Any]) -> list[tuple[Hits, list[schemas.Hit]]]:
         if len(some) == 1:
-            return [state.index.search(some[0], given.k, **options, **rows)]
-        found = state.index.search(np.concatenate([np.atleast_2d(one) for one in some]), given.k, **options)
-        return [found[place] for place in range(len(some))]
+            hits = state.index.search(np.asarray(some[0]), given.k, **options, **of_rows)
+            return [(hits, hits_of(hits))]
+        hits = state.index.search(np.concatenate(some), given.k, **options)
+        return [(hits[place], hits_of(hits[place])) for place in range(len(some))]
 
     key = None
-    if vectors.size == state.index.dimension and all(value in (None, "raise") for value in rows.values()):
+    if len(rows) == 1 and len(rows[0]) == state.index.dimension and not any(map(_is_told, of_rows.values())):
         alike = msgspec.structs.replace(given, vectors=None, npy=None, dimension=None)
         key = call.served.name, state.version, msgspec.json.encode(alike)
-    done = await call.context.searches.join(do, vectors, key=key, timeout=call.context.options.timeout)
-    return answer_of(done.value, state, done.waited, began)
+    done = await call.context.searches.join(do, rows, key=key, timeout=call.context.options.timeout)
+    hits, found = done.value
+    return answer_of(hits, found, state, done.waited, began)
 
 
 @endpoint("POST", "/v1/collections/{name}/similar", body=schemas.SimilarBody, answer=schemas.SearchAnswer)
@@ -57,20 +58,28 @@ async def similar(call: Call) -> schemas.SearchAnswer:
     check_hits(given.k, 1 if given.together else len(given.ids))
     options = options_of(given)
 
-    def do(_: Sequence[Any]) -> list[Hits]:
-        if not given.together:
-            return [state.index.search_by_id(given.ids, given.k, include_self=given.include_self, **options)]
-        asked = asked_by_ids(given.ids, given.unlike, state)
-        return [best_of(state, asked, given.k, include_self=given.include_self, **options)]
+    def do(_: Sequence[Any]) -> list[tuple[Hits, list[schemas.Hit]]]:
+        if given.together:
+            asked = asked_by_ids(given.ids, given.unlike, state)
+            hits = best_of(state, asked, given.k, include_self=given.include_self, **options)
+        else:
+            hits = state.index.search_by_id(given.ids, given.k, include_self=given.include_self, **options)
+        return [(hits, hits_of(hits))]
 
     done = await call.context.searches.join(do, None, timeout=call.context.options.timeout)
-    return answer_of(done.value, state, done.waited, began)
+    hits, found = done.value
+    return answer_of(hits, found, state, done.waited, began)
 
 
-def _vectors(body: schemas.SearchBody) -> tuple[schemas.SearchBody, Array]:
+def _rows(body: schemas.SearchBody) -> tuple[schemas.SearchBody, Any]:
+    """The query rows: lists, which a thread makes an array of, or an array."""
     if (body.vectors is None) == (body.npy is None):
         raise Problem(422, "give the query as `vectors`, or as `npy` with `dimension`")
     if body.vectors is not None:
-        return body, np.asarray(rows_of(body.vectors), dtype=np.float64)
+        return body, rows_of(body.vectors)
     assert body.npy is not None
     return body, bodies.from_bytes(body.npy, body.dimension)
+
+
+def _is_told(option: Any) -> bool:
+    return option not in (None, "raise")

@@ -31,16 +31,15 @@ class GraphPlaces:
     """Where the vertices of one graph lie: made once, for all versions that have this graph."""
 
     def __init__(self, index: Index) -> None:
-        self.graph, self._index, self._turn = index.graph, index, threading.Lock()
+        self.graph, self._turn = index.graph, threading.Lock()
+        self._places: NDArray[np.float32] | None = None
 
-    def made(self) -> NDArray[np.float32]:
-        """The places. (targets, 2)"""
+    def made(self, index: Index) -> NDArray[np.float32]:
+        """The places. index: one that has this graph. (targets, 2)"""
         with self._turn:
+            if self._places is None:
+                self._places = graph_positions(index)
             return self._places
-
-    @cached_property
-    def _places(self) -> NDArray[np.float32]:
-        return graph_positions(self._index)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +85,7 @@ class State:
     @cached_property
     def map(self) -> NDArray[np.float32]:
         """Places of all items. (N, 2)"""
-        return positions(self.index, self.places.made())
+        return positions(self.index, self.places.made(self.index))
 
     def parse_id(self, text: str) -> Any:
         """An id as the path of a request has it; Problem 404 where it is none."""
@@ -159,7 +158,7 @@ def _warm(index: Index) -> None:
     """One search, so that what is compiled, read or put together at first is there when the first request comes."""
     rows = index.vectors.rows(np.arange(min(64, len(index.vectors))))
     seen = np.flatnonzero(rows.any(axis=1))
-    if seen.size:
+    if seen.size and index.spectrum is not None:  # without a basis a search must say how it is to be answered
         index.search(rows[seen[0]], min(10, len(index)))
 
 

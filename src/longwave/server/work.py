@@ -1,7 +1,7 @@
 """Work off the event loop: some threads, a bounded queue, and single queries that are answered together.
 
-Nothing waits to be gathered. While all threads are busy requests pile up, and a thread that becomes free takes all
-that can be answered in one call: the longer the queue, the larger the calls.
+Nothing waits to be gathered. While all threads are busy requests pile up, and a thread that becomes free takes as many
+as are quicker to answer in one call than one by one.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from typing import Any, TypeAlias
 from longwave.server.problems import Problem
 from longwave.threads import use_one_thread
 
+# Fewer are done one by one. Measured by the time of one thread, n = 1,797 to 20,000: calls of 2 and 4 queries take up
+# to 1.8 times as long as one by one, of 8 and 16 they take 0.7.
+_LEAST = 8
 #: Does several jobs of one key in one call.
 Do: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]
 
@@ -115,6 +118,8 @@ class Work:
         if first.key is None or self.batch == 1:
             return [first]
         mates = [job for job in self._waiting if job.key == first.key][: self.batch - 1]
+        if len(mates) + 1 < min(_LEAST, self.batch):
+            return [first]
         for job in mates:
             self._waiting.remove(job)
         return [first, *mates]
