@@ -4,10 +4,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 FASHION := /usr/share/datasets/fashion-mnist
 
-.PHONY: demo test test-slow lint docs bench experiments clean
+.PHONY: demo serve test test-slow lint docs bench experiments clean
 
-demo: $(VENV)/.plots
+demo: $(VENV)/.plots,serve
 	$(BIN)/longwave demo
+
+# The demonstration's collection and its page, in a browser where there is one.
+serve: $(VENV)/.plots,serve
+	test -d demo.longwave || $(BIN)/longwave demo
+	$(BIN)/longwave serve demo.longwave --browser
 
 test: $(VENV)/.test fashion
 	$(BIN)/python -m pytest -n 2

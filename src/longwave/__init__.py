@@ -15,7 +15,7 @@ from longwave.threads import prepare
 __version__ = "0.1.0"
 
 __all__ = [
-    "Index", "Hits", "Spectrum", "Collection", "open", "create",
+    "Index", "Hits", "Spectrum", "Collection", "open", "create", "Client",
     "Chebyshev", "Lanczos", "Simultaneous", "Exact",
     "LowPass", "Heat", "Ideal", "Walk", "PowerIteration", "Polynomial",
     "BestFirst", "Spectral", "ConjugateGradient", "Hybrid", "RandomWalk", "GaussSeidel", "ChebyshevFilter",
@@ -28,6 +28,7 @@ prepare()
 
 if TYPE_CHECKING:
     from longwave import datasets
+    from longwave.client import Client
     from longwave.collection import Collection, create, open
     from longwave.filters import Heat, Ideal, LowPass, Polynomial, PowerIteration, Walk
     from longwave.graph.weights import Local, Power
@@ -53,6 +54,7 @@ else:
     _MODULES = (
         "index",
         "collection",
+        "client",
         "types",
         "spectrum",
         "filters",

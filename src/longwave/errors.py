@@ -14,6 +14,7 @@
     ├── FileError (OSError)            a file of vectors cannot be read
     ├── ConvergenceError (RuntimeError)
     ├── ResourceError (MemoryError)    the work would not fit; raised before it begins
+    ├── RemoteError (OSError)          a server cannot be reached, or refuses
     └── MissingExtraError (ImportError)
 
     LongwaveWarning (UserWarning)
@@ -80,6 +81,10 @@ class ConvergenceError(LongwaveError, RuntimeError):
 
 class ResourceError(LongwaveError, MemoryError):
     """The work would not fit into memory; raised before it begins."""
+
+
+class RemoteError(LongwaveError, OSError):
+    """A server cannot be reached, or refuses."""
 
 
 class MissingExtraError(LongwaveError, ImportError):

@@ -37,6 +37,7 @@ class Hits:
     - columns: metadata that was asked for, by name: a list of values for each query. Records and files have it too.
     - counts: (queries,) how many of the hits are relevant, where k was "auto"; those behind are the next best.
     - folded: for each query and hit the ids that are nearly the same and were left out, where `fold` was given.
+    - seconds: that the first and the second search took, of all queries together; None for Euclidean search.
 
     >>> hits = Hits(np.array([[7, 3]]), np.array([[0.5, 0.25]]))
     >>> scores, ids = hits
@@ -54,9 +55,10 @@ class Hits:
     columns: Mapping[str, list[list[Any]]] | None = None
     counts: NDArray[np.int64] | None = None
     folded: list[list[list[Any]]] | None = None
+    seconds: tuple[float, float] | None = None
 
     def __repr__(self) -> str:
-        known = ((field.name, getattr(self, field.name)) for field in fields(self))
+        known = ((field.name, getattr(self, field.name)) for field in fields(self) if field.name != "seconds")
         return f"Hits({', '.join(f'{name}={value!r}' for name, value in known if value is not None)})"
 
     @property

@@ -42,6 +42,23 @@ def one_lapack_thread(size: int) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Let BLAS work in the calling threads, whichever these are: it has one setting for the whole process."""
+    with _blas().limit(limits=1, user_api="blas"):
+        yield
+
+
+def use_one_thread() -> None:
+    """Let the calling thread work alone from now on, where OpenMP and numba are asked: their settings are its own."""
+    import faiss
+    import numba
+
+    faiss.omp_set_num_threads(1)
+    library: Any = numba
+    library.set_num_threads(1)
+
+
 @cache
 def _blas() -> Any:
     """The copies of BLAS in this process, scipy's among them."""

@@ -212,15 +212,3 @@ def _leave_out(options: Mapping[str, Any], why: str) -> None:
 
 def _told(opened: Collection, what: str) -> None:
     print(f"{opened.path}: {what}; {plural(len(opened), 'item')}, version {opened.version}")
-
-
-def lines_of(index: Any) -> dict[str, str]:
-    """What `info` says of a collection beside its index."""
-    opened = open_collection(index)
-    known = opened.staleness()
-    lines = {"version": str(opened.version)}
-    if known.outside or known.removed:
-        lines["staleness"] = str(known)
-    if opened.index.metadata is not None:
-        lines["metadata"] = ", ".join(f"{own.name} ({own.type})" for own in opened.index.metadata.schema)
-    return lines

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from longwave.datasets.sets import LabelledSet, digits, held_out
-from longwave.errors import writing
+from longwave.errors import MissingExtraError, writing
 from longwave.evaluation import Judgement, average_precision, label_judgements
 from longwave.experiments.plots import Strip, draw_strips
 from longwave.filters import Heat, LowPass
@@ -58,6 +58,25 @@ def run(report: Callable[[Variant], None] = lambda row: None) -> tuple[list[Vari
         report(row)
         rows.append(row)
     return rows, data, queries, collection
+
+
+def keep(path: Path) -> bool:
+    """Write all 1,797 digits as an index folder that a server shows; returns whether it knows their labels.
+
+    What is there already gets a newer version. Labels need the extra `metadata`.
+    """
+    data = digits()
+    assert data.images is not None
+    height, width = data.images.shape[1:]
+    index = Index.build(data.vectors, progress=False).attach(
+        {"draw": {"kind": "digits", "width": width, "height": height}}
+    )
+    try:
+        index.with_metadata({"label": data.labels.tolist()}).save(path, force=True)
+    except MissingExtraError:
+        index.save(path, force=True)
+        return False
+    return True
 
 
 def _variants(vectors: Array) -> Iterator[tuple[str, str, Index, dict[str, Any], tuple[str, ...]]]:

@@ -20,7 +20,7 @@ from longwave.pictures.encoding import remove_finished
 from longwave.pictures.facts import index_facts, is_of_pictures, treatment_from, whitening_from
 from longwave.pictures.finding import SUFFIXES, is_picture, list_pictures
 from longwave.pictures.gallery import Gallery, PictureQuery, query
-from longwave.pictures.opening import open_picture, parse_box
+from longwave.pictures.opening import open_picture, parse_box, picture_size
 from longwave.pictures.reduction import reduce_regions
 from longwave.pictures.regions import grid, pooled_regions
 from longwave.pictures.relocating import Relocated, relocate
@@ -37,6 +37,6 @@ __all__ = [
     "grid", "pooled_regions", "Whitening", "learn_pca", "learn_supervised", "read_whitening", "write_whitening",
     "reduce_regions",
     "write_description", "read_description", "index_facts", "is_of_pictures", "treatment_from", "whitening_from",
-    "SUFFIXES", "is_picture", "list_pictures", "open_picture", "parse_box",
+    "SUFFIXES", "is_picture", "list_pictures", "open_picture", "parse_box", "picture_size",
     "Answer", "Cell", "check_drawing", "draw_sheet",
 ]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from threading import Lock
@@ -55,10 +56,38 @@ def open_picture(picture: Picture, *, size: int, box: Box | None = None) -> NDAr
     of an animation the first frame is taken; sides below 32 pixels are enlarged to that. Decodes at most 2^28 pixels,
     so 1 to 2 GB; a JPEG at the smallest of 1, 1/2, 1/4, 1/8 that is enough.
     """
-    try:
+    path = picture_name(picture)
+    with _checked(picture) as (image, turned):
         from PIL import Image
-    except ImportError as error:
-        raise MissingExtraError("opening pictures", "images") from error
+
+        upright = image.size[::-1] if turned in (5, 6, 7, 8) else image.size
+        part = _checked_box(box, upright, path)
+        target = _target_size(upright, part, size)
+        factor = max(t / s for t, s in zip(target, _extent(part), strict=True))
+        image.draft(None, tuple(max(1, round(2 * factor * side)) for side in image.size))
+        _check_pixels(image.size, path)
+        relative = tuple(value / side for value, side in zip(part, (*upright, *upright), strict=True))
+        stored = _stored_box(relative, turned)
+        area = tuple(value * side for value, side in zip(stored, (*image.size, *image.size), strict=True))
+        shape = target[::-1] if turned in (5, 6, 7, 8) else target
+        small = _plain(image).resize(shape, Image.Resampling.BICUBIC, box=area, reducing_gap=3.0)
+        way = _UPRIGHT.get(turned)
+        return np.array(_flat(small if way is None else small.transpose(Image.Transpose[way])))
+
+
+def picture_size(picture: Picture) -> tuple[int, int]:
+    """Width and height of a picture, upright, which is one that `open_picture` would begin to decode."""
+    with _checked(picture) as (image, turned):
+        upright: tuple[int, int] = image.size[::-1] if turned in (5, 6, 7, 8) else image.size
+        _checked_box(None, upright, picture_name(picture))
+        return upright
+
+
+@contextmanager
+def _checked(picture: Picture) -> Iterator[tuple[Any, int]]:
+    """The picture, within limits, and EXIF's Orientation; whatever a decoder raises of it is a FileError."""
+    if find_spec("PIL") is None:
+        raise MissingExtraError("opening pictures", "images")
     path = picture_name(picture)
     length = len(picture) if isinstance(picture, bytes) else check_regular(picture)
     try:
@@ -70,20 +99,7 @@ def open_picture(picture: Picture, *, size: int, box: Box | None = None) -> NDAr
                 )  # before the orientation is asked for: PNG decodes for that
             _check_pixels(_tile(image), path)
             _check_density(image.size, length, path)
-            turned = _orientation(image)
-            upright = image.size[::-1] if turned in (5, 6, 7, 8) else image.size
-            part = _checked_box(box, upright, path)
-            target = _target_size(upright, part, size)
-            factor = max(t / s for t, s in zip(target, _extent(part), strict=True))
-            image.draft(None, tuple(max(1, round(2 * factor * side)) for side in image.size))
-            _check_pixels(image.size, path)
-            relative = tuple(value / side for value, side in zip(part, (*upright, *upright), strict=True))
-            stored = _stored_box(relative, turned)
-            area = tuple(value * side for value, side in zip(stored, (*image.size, *image.size), strict=True))
-            shape = target[::-1] if turned in (5, 6, 7, 8) else target
-            small = _plain(image).resize(shape, Image.Resampling.BICUBIC, box=area, reducing_gap=3.0)
-            way = _UPRIGHT.get(turned)
-            return np.array(_flat(small if way is None else small.transpose(Image.Transpose[way])))
+            yield image, _orientation(image)
     except LongwaveError:
         raise
     except MemoryError as error:

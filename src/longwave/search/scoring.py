@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, replace
 from math import ceil
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,9 +96,12 @@ def search(
     if few and blend is not None:
         looked_up = max(looked_up, _near_count(blend, wanted))
     answers, blind = [], []
+    seconds = 0.0, 0.0
     for part in _batches(snapshot, queries):
+        began = perf_counter()
         options = {"neighbors": neighbors, "cut": cut, "region_sum": region_sum}
         asked = ask(snapshot, part, looked_up, keep_products=not few, **options)  # type: ignore[arg-type]
+        found = perf_counter()
         hits = _rank_few(snapshot, asked, wanted, formula) if few else None
         if hits is None:  # so few candidates that others could be among the best
             hits = _rank(snapshot, asked, wanted, formula)
@@ -105,8 +109,9 @@ def search(
         trust = confidence(asked.found, part.query_of, part.weights, asked.observed, snapshot.graph)
         answers.append(replace(hits, confidence=trust))
         blind.append(np.diff(asked.observed.indptr) == 0)
+        seconds = seconds[0] + found - began, seconds[1] + perf_counter() - found
     _warn_of_blind_queries(np.concatenate(blind), ranked=blend is not None)
-    return _join(answers)
+    return replace(_join(answers), seconds=seconds)
 
 
 def _wanted(snapshot: Snapshot, k: int, allowed: NDArray[np.int64] | None) -> Wanted:

@@ -1,0 +1,91 @@
+"""What Python has, as JSON has it: rows without a bit lost, filters, blends and solvers by their names."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from longwave import filters, registry
+from longwave.errors import InputError
+from longwave.metadata import Condition
+from longwave.search import blending
+from longwave.search.blending import Blend
+
+
+def rows_told(queries: ArrayLike) -> dict[str, Any]:
+    """Rows as the server takes them; not a bit of them is lost. NaN goes there as well: its words for that are best."""
+    try:
+        rows = np.asarray(queries)
+    except ValueError as error:
+        raise InputError(f"queries must be 2-D with rows of one length: {error}") from error
+    rows = rows[None] if rows.ndim == 1 else rows
+    short = rows.dtype.kind == "f" and (rows.dtype.itemsize <= 4 or not np.isfinite(rows).all())
+    if short and rows.ndim == 2 and rows.size:
+        data = np.ascontiguousarray(rows, dtype="<f4").tobytes()
+        return {"npy": base64.b64encode(data).decode(), "dimension": rows.shape[1]}
+    return {"vectors": rows.tolist()}
+
+
+def options_told(
+    filter: Any = None,
+    neighbors: int | None = None,
+    blend: Any = None,
+    where: Any = None,
+    columns: Sequence[str] | None = None,
+    cut: int | None = None,
+    region_sum: str | None = None,
+    tolerance: float | None = None,
+    solver: Any = None,
+    plan: str | None = None,
+) -> dict[str, Any]:
+    """Options of a search as JSON has them; those that say nothing are left out."""
+    told = {
+        "filter": filter if filter is None or isinstance(filter, str) else filters.text_of(filter),
+        "neighbors": neighbors,
+        "blend": _blend(blend),
+        "where": _where(where),
+        "columns": None if columns is None else list(columns),
+        "cut": cut,
+        "region_sum": region_sum,
+        "tolerance": tolerance,
+        "solver": _solver(solver),
+        "plan": plan,
+    }
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _blend(blend: Any) -> Any:
+    if blend is None or isinstance(blend, str):
+        return blend
+    if isinstance(blend, Blend):
+        return {"weight": blend.weight, "scale": blend.scale, "everywhere": blend.everywhere}
+    return blending.text_of(blend) if callable(blend) else float(blend)
+
+
+def _solver(solver: Any) -> str | None:
+    if solver is None or isinstance(solver, str):
+        return solver
+    text = registry.text_of("solver", solver)
+    if text is None:
+        raise InputError(f"a server knows the solvers {', '.join(registry.names('solver'))}, not {solver!r}")
+    return text
+
+
+def _where(where: Any) -> Any:
+    if isinstance(where, Condition):
+        raise InputError("give a server the condition as it is written: a dict, or a line such as 'year>=2020'")
+    return where if where is None or isinstance(where, Mapping | str) else np.asarray(where).tolist()
+
+
+def plain(value: Any) -> Any:
+    """What JSON does not know: dates as text, numbers and arrays of numpy as Python's."""
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise InputError(f"{value!r} cannot be sent to a server; give text, numbers, dates or lists of them")

@@ -1,0 +1,85 @@
+"""Routes that search: search, similar."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from longwave.hits import Hits
+from longwave.server import bodies, schemas
+from longwave.server.answers import answer_of, hits_of
+from longwave.server.asking import asked_by_ids, best_of, check_hits, options_of, rows_of
+from longwave.server.endpoints import Call, endpoint
+from longwave.server.problems import Problem
+
+
+@endpoint(
+    "POST",
+    "/v1/collections/{name}/search",
+    body=schemas.SearchBody,
+    params=schemas.SearchBody,
+    takes=("application/json", bodies.NPY),
+    answer=schemas.SearchAnswer,
+)
+async def search(call: Call) -> schemas.SearchAnswer:
+    """Search with vectors."""
+    began, state = time.perf_counter(), call.state
+    given, rows = (call.params, bodies.from_npy(call.body)) if call.media == bodies.NPY else _rows(call.body)
+    check_hits(given.k, len(rows))
+    options = options_of(given)
+    of_rows: dict[str, Any] = {"query_groups": given.query_groups, "weights": given.weights, "on_error": given.on_error}
+
+    def do(some: Sequence[Any]) -> list[tuple[Hits, list[schemas.Hit]]]:
+        if len(some) == 1:
+            hits = state.index.search(np.asarray(some[0]), given.k, **options, **of_rows)
+            return [(hits, hits_of(hits))]
+        hits = state.index.search(np.concatenate(some), given.k, **options)
+        return [(hits[place], hits_of(hits[place])) for place in range(len(some))]
+
+    key = None
+    if len(rows) == 1 and len(rows[0]) == state.index.dimension and not any(map(_is_told, of_rows.values())):
+        alike = msgspec.structs.replace(given, vectors=None, npy=None, dimension=None)
+        key = call.served.name, state.version, msgspec.json.encode(alike)
+    done = await call.context.searches.join(do, rows, key=key, timeout=call.context.options.timeout)
+    hits, found = done.value
+    return answer_of(hits, found, state, done.waited, began)
+
+
+@endpoint("POST", "/v1/collections/{name}/similar", body=schemas.SimilarBody, answer=schemas.SearchAnswer)
+async def similar(call: Call) -> schemas.SearchAnswer:
+    """More like some items."""
+    began, state, given = time.perf_counter(), call.state, call.body
+    if given.unlike and not given.together:
+        raise Problem(422, '`not` belongs to one query of several items; say "together": true')
+    check_hits(given.k, 1 if given.together else len(given.ids))
+    options = options_of(given)
+
+    def do(_: Sequence[Any]) -> list[tuple[Hits, list[schemas.Hit]]]:
+        if given.together:
+            asked = asked_by_ids(given.ids, given.unlike, state)
+            hits = best_of(state, asked, given.k, include_self=given.include_self, **options)
+        else:
+            hits = state.index.search_by_id(given.ids, given.k, include_self=given.include_self, **options)
+        return [(hits, hits_of(hits))]
+
+    done = await call.context.searches.join(do, None, timeout=call.context.options.timeout)
+    hits, found = done.value
+    return answer_of(hits, found, state, done.waited, began)
+
+
+def _rows(body: schemas.SearchBody) -> tuple[schemas.SearchBody, Any]:
+    """The query rows: lists, which a thread makes an array of, or an array."""
+    if (body.vectors is None) == (body.npy is None):
+        raise Problem(422, "give the query as `vectors`, or as `npy` with `dimension`")
+    if body.vectors is not None:
+        return body, rows_of(body.vectors)
+    assert body.npy is not None
+    return body, bodies.from_bytes(body.npy, body.dimension)
+
+
+def _is_told(option: Any) -> bool:
+    return option not in (None, "raise")

@@ -1,0 +1,114 @@
+"""`longwave serve` as a process of its own."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import httpx
+import pytest
+
+from commands import run
+from serving import TOKEN
+
+AT = "/v1/collections/digits"
+
+
+@pytest.fixture
+def start(digits_folder):
+    """Start `longwave serve`, read the address that it prints."""
+    begun = []
+
+    def make(*options, **environment):
+        command = [sys.executable, "-m", "longwave", "serve", str(digits_folder), "--port", "0", *map(str, options)]
+        env = {**os.environ, **environment}
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+        begun.append(process)
+        address = process.stdout.readline().split()[0]
+        assert address.startswith("http://127.0.0.1:"), address
+        return process, httpx.Client(base_url=address, timeout=60)
+
+    yield make
+    for process in begun:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def test_it_serves_and_ends_when_it_is_told(start, index, held_out_digits):
+    process, client = start()
+    with client:
+        found = client.post(f"{AT}/search", json={"vectors": held_out_digits[:1].tolist()}).json()
+        assert found["hits"][0]["ids"] == index.search(held_out_digits[:1]).ids[0].tolist()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) in (0, -signal.SIGTERM)
+    assert process.stderr.read() == ""
+
+
+def test_what_it_took_is_answered_before_it_ends(start, held_out_digits):
+    """Large batches on one thread are running and waiting when the signal comes."""
+    process, client = start("--threads", 1, "--timeout", 300)
+    rows = (held_out_digits.tolist() * 50)[:2000]
+    answers = []
+
+    def ask():
+        answers.append(client.post(f"{AT}/search", json={"vectors": rows, "k": 50, "tolerance": 1e-4}, timeout=300))
+
+    with client:
+        client.get("/healthz")
+        threads = [threading.Thread(target=ask) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        while "longwave_busy_threads 1.0" not in client.get("/metrics").text:
+            time.sleep(0.01)
+        while "longwave_queue_requests 2.0" not in client.get("/metrics").text and not answers:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        for thread in threads:
+            thread.join()
+    assert [answer.status_code for answer in answers] == [200] * 3
+    assert all(len(answer.json()["hits"]) == 2000 for answer in answers)
+    assert process.wait(30) in (0, -signal.SIGTERM)
+
+
+def test_the_token_from_the_environment_and_from_a_file(start, tmp_path):
+    file = tmp_path / "token"
+    file.write_text(TOKEN + "\n")
+    for options, environment in (([], {"LONGWAVE_TOKEN": TOKEN}), (["--token-file", file], {})):
+        _, client = start(*options, **environment)
+        with client:
+            assert client.get(AT).status_code == 401
+            assert client.get(AT, headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 200
+
+
+def test_what_it_refuses_to_begin_with(digits_folder, tmp_path):
+    empty = tmp_path / "empty"
+    empty.write_text("")
+    for options, told in (
+        ([digits_folder, "--host", "0.0.0.0"], "give a token"),
+        ([digits_folder, "--token-file", empty], "empty"),
+        ([digits_folder, "--token-file", tmp_path / "none"], "cannot read the token"),
+        ([tmp_path], "index"),
+        ([digits_folder, "--labels", "kind"], "no column 'kind'"),
+        ([digits_folder, "--port", 99_999], "65,535"),
+    ):
+        code, out, err = run("serve", *options)
+        assert (code, out) == (1, "")
+        assert err.startswith("longwave: ")
+        assert told in err
+        assert len(err.splitlines()) == 1
+
+
+def test_a_port_that_is_taken(digits_folder):
+    import socket
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        code, _, err = run("serve", digits_folder, "--port", port)
+    assert code == 1
+    assert f"cannot listen on 127.0.0.1, port {port}" in err
+    assert "Traceback" not in err
