@@ -44,6 +44,7 @@ def make_folders(folder):
         "quantized": plain.compress(vectors="PQ4x4"),
         "accelerated": accelerated,
         "linked": plain.accelerate(first="HNSW8", second=None),
+        "walked": lw.Index.build(every, k=6).accelerate(),
         "precomputed": plain.precompute(top=20),
         "sparse": lw.Index.build(every, k=6, spectrum=basis, sparsity=0.5),
         "graph": lw.Index.build(every, k=6, spectrum=None),
