@@ -7,6 +7,7 @@ not usual goes there. One query takes the calling thread alone, and others searc
 from __future__ import annotations
 
 from dataclasses import dataclass
+from time import perf_counter
 
 import numpy as np
 
@@ -80,6 +81,7 @@ def answer(
     assert read is not None
     k, query = min(k, items.n_live), queries.regions[0]
     looked_up = min(max(lists_needed(snapshot, neighbors), near_count(blend, k)), snapshot.n_vertices)
+    began = perf_counter()
     found = snapshot.vertices.search(queries.regions, looked_up)
     ids, products = found.ids[0], found.similarities[0]
     vertices, y = query_loops.observe(
@@ -87,6 +89,7 @@ def answer(
     )
     if not len(vertices) or ids[-1] < 0:
         return None
+    second = perf_counter()
     walked = walk(
         ground_of(snapshot.system),
         vertices,
@@ -117,4 +120,5 @@ def answer(
     )
     known = query_loops.trust_features(ids, products, ASKED, vertices, y, read.reach, read.labels, read.sizes)
     places, values = items.expand(targets[None, :], scores[None, :], k)
-    return Hits(items.ids[places], values, confidence=chance(np.array([known])), route="sublinear")
+    seconds = second - began, perf_counter() - second
+    return Hits(items.ids[places], values, confidence=chance(np.array([known])), route="sublinear", seconds=seconds)
