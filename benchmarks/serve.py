@@ -4,12 +4,12 @@
 
 N vectors of 512 dimensions (those of `benchmarks.online`; below 20,000 the first of `benchmarks.regional`, shuffled).
 Each client has one connection and sends its next query when it has the answer to the last one: k = 10, the vector as
-base64. Longwave by its own plan, and faiss's HNSW (nearest neighbours, efSearch for a recall of 0.98) behind the same
-server: the same routes, threads, queue; each with queries answered one by one and gathered (--batch), Longwave also
-with one thread instead of one for each core. The clients are one process, the server is another; both share the cores.
-Rows: milliseconds from the first byte sent to the last one received, answers a second, statuses, memory of the server
-every few seconds.
+base64. The clients are one process, the server is another; both share the cores. Rows: milliseconds from the first
+byte sent to the last one received, answers a second, statuses, memory of the server every few seconds.
 
+longwave: the index's own plan, whose queries are answered one by one, with one thread and with one for each core.
+basis: plan "basis", which scores all items, one by one and gathered (--batch 32). hnsw: faiss's HNSW (nearest
+neighbours, efSearch for a recall of 0.98) behind the same server, one by one and gathered.
 overload: a queue of 16 and 256 clients; how many are refused, what the others wait, and one client afterwards.
 The index is kept in serve-N.longwave.
 """
@@ -82,7 +82,7 @@ class Hnsw:
 
 def serve(folder, engine, batch, queue, threads):
     """The server's own process; prints where it listens."""
-    from longwave.server import Options, Shelf, application
+    from longwave.server import Options, Shelf, application, searching
     from longwave.server.running import Server
 
     options = Options(port=0, batch=int(batch), queue=int(queue), threads=int(threads))
@@ -94,6 +94,7 @@ def serve(folder, engine, batch, queue, threads):
         served.now = replace(served.now, index=made)
         served.follow = lambda: False
         served.now.__dict__["map"] = None
+        searching.scores_all = lambda *_: True
     Server(application(shelf, options), options, lambda url: print(url, flush=True)).run()
 
 
@@ -123,12 +124,12 @@ class Running:
         self.process.wait()
 
 
-def requests_of(name, queries):
+def requests_of(name, queries, **options):
     """Every query as the bytes of a request."""
     found = []
     for row in queries:
         data = base64.b64encode(row.astype("<f4").tobytes()).decode()
-        body = json.dumps({"npy": data, "dimension": len(row), "k": K}).encode()
+        body = json.dumps({"npy": data, "dimension": len(row), "k": K, **options}).encode()
         head = (
             f"POST /v1/collections/{name}/search HTTP/1.1\r\nHost: localhost\r\n"
             f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
@@ -216,26 +217,21 @@ def main(n="100000", seconds="60", *clients):
     folder = Path(f"serve-{n}.longwave")
     index, queries = built(n, folder)
     alone = measure.milliseconds(lambda row: index.search(row, K), queries)
-    many = np.tile(queries, (5, 1))[:16]
-    began = time.perf_counter()
-    for _ in range(10):
-        index.search(many, K)
-    gathered = 1000 * (time.perf_counter() - began) / (10 * len(many))
     facts = {"vectors": [n, DIMENSIONS], "plan": str(index.settings.plan), "rank": index.spectrum.rank}
     add = measure.recorder(f"serve-{n}", **facts)
-    add("in this process", one_ms=round(alone, 3), of_sixteen_ms=round(gathered, 3))
-    requests = requests_of(folder.stem, queries)
+    add("in this process", one_ms=round(alone, 3))
+    requests, basis = (requests_of(folder.stem, queries, **told) for told in ({}, {"plan": "basis"}))
     for engine, batch, threads in (
-        *(("longwave", batch, threads) for batch in (1, 16) for threads in sorted({1, CORES})),
-        *(("hnsw", batch, CORES) for batch in (1, 16)),
+        *(("longwave", 32, threads) for threads in sorted({1, CORES})),
+        *((engine, batch, CORES) for engine in ("basis", "hnsw") for batch in (1, 32)),
     ):
         with Running(folder, engine, batch, threads=threads) as running:
             if engine == "longwave":
                 checked(running, requests[0], index, queries[0])
             told = {"engine": engine, "batch": batch, "threads": threads, **running.facts}
             for count in numbers:
-                add("load", **told, **load(running, requests, count, seconds))
-    with Running(folder, "longwave", 16, queue=16) as running:
+                add("load", **told, **load(running, basis if engine == "basis" else requests, count, seconds))
+    with Running(folder, "longwave", 32, queue=16) as running:
         before = load(running, requests, 1, min(seconds, 10))
         crowd = load(running, requests, 256, min(seconds, 30))
         after = load(running, requests, 1, min(seconds, 10))

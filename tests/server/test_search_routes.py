@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from longwave import Blend, Euclidean, Heat, Hybrid, LowPass, Spectral
+from longwave import Blend, Euclidean, Heat, Hybrid, Index, LowPass, Spectral
 from serving import running
 
 AT = "/v1/collections/digits"
@@ -137,14 +137,19 @@ def test_several_examples_together_and_others_that_are_not_meant(served, index):
     assert "wanted and not wanted" in served.post(f"{AT}/similar", json={"ids": [5], "not": [5], "together": True}).text
 
 
-@pytest.mark.parametrize("batch", [1, 16])
+def sizes_of_calls(client):
+    """How many queries each call answers, from now on."""
+    sizes, take = [], client.context.searches._take
+    client.context.searches._take = lambda: sizes.append(len(taken := take())) or taken
+    return sizes
+
+
+@pytest.mark.parametrize("batch", [1, 32])
 def test_many_clients_at_once_get_what_one_gets(digits_folder, index, held_out_digits, batch):
     """Also where their queries are answered in one call: scores may then differ in their last bits, order does not."""
     alone = [index.search(row, 10) for row in held_out_digits]
-    sizes = []
     with running(digits_folder, batch=batch, threads=1) as client:
-        take = client.context.searches._take
-        client.context.searches._take = lambda: sizes.append(len(taken := take())) or taken
+        sizes = sizes_of_calls(client)
 
         def one(place):
             return place % 40, ask(client, "search", {"vectors": held_out_digits[place % 40][None].tolist()})
@@ -156,7 +161,23 @@ def test_many_clients_at_once_get_what_one_gets(digits_folder, index, held_out_d
                 assert np.allclose(row["scores"], hits.scores[0], rtol=1e-5, atol=0)
                 if batch == 1:
                     same(found, hits)
-    assert max(sizes) == 1 if batch == 1 else max(sizes) > 1
+    assert max(sizes) == 1 if batch == 1 else max(sizes) >= 8
+
+
+def test_queries_that_are_quicker_alone_are_answered_alone(tmp_path, held_out_digits):
+    """Those of the default plan: what is asked at the same time changes no bit of them."""
+    from longwave.datasets import digits
+
+    index = Index.build(digits().vectors, progress=False)
+    index.save(tmp_path / "digits.longwave")
+    alone = [index.search(row, 10) for row in held_out_digits]
+    assert alone[0].route == "sublinear"
+    with running(tmp_path / "digits.longwave", threads=2) as client, ThreadPoolExecutor(16) as pool:
+        sizes = sizes_of_calls(client)
+        rows = [held_out_digits[place % 40][None].tolist() for place in range(160)]
+        for place, found in enumerate(pool.map(lambda row: ask(client, "search", {"vectors": row}), rows)):
+            same(found, alone[place % 40])
+    assert set(sizes) == {1}
 
 
 def test_a_wrong_query_does_not_spoil_those_it_is_answered_with(digits_folder, held_out_digits):

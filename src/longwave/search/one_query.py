@@ -89,7 +89,7 @@ def answer(
     )
     if not len(vertices) or ids[-1] < 0:
         return None
-    observed = perf_counter()
+    second = perf_counter()
     walked = walk(
         ground_of(snapshot.system),
         vertices,
@@ -120,5 +120,5 @@ def answer(
     )
     known = query_loops.trust_features(ids, products, ASKED, vertices, y, read.reach, read.labels, read.sizes)
     places, values = items.expand(targets[None, :], scores[None, :], k)
-    seconds = observed - began, perf_counter() - observed
+    seconds = second - began, perf_counter() - second
     return Hits(items.ids[places], values, confidence=chance(np.array([known])), route="sublinear", seconds=seconds)

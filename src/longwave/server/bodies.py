@@ -82,7 +82,7 @@ def from_query(given: Mapping[str, str], kind: type[T]) -> T:
 
 
 def from_npy(data: bytes) -> NDArray[Any]:
-    """The rows of a .npy file, (m, d); Problem 400 where it is none. Nothing is allocated by its head alone."""
+    """The rows of a .npy file, (m, d); Problem 400 where it is none. What only its head announces is not allocated."""
     file = BytesIO(data)
     try:
         major, _ = npy.read_magic(file)

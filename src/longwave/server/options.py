@@ -21,8 +21,9 @@ class Options:
     that may ask. writable: items may be added and removed. labels: the metadata column that tells what is right.
 
     threads: searches that run at the same time. queue: requests that may wait for them; more get 429. batch: single
-    queries that are answered in one call where they wait anyway. max_body: bytes of a request. timeout: seconds that a
-    request may take, and that its body may take to arrive. follow: seconds between looks for a new version.
+    queries that are answered in one call, where they wait anyway and that is quicker. max_body: bytes of a request.
+    timeout: seconds that a request may take, and that its body may take to arrive. follow: seconds between looks for a
+    new version.
     """
 
     host: str = "127.0.0.1"
@@ -34,7 +35,7 @@ class Options:
     labels: str | None = None
     threads: int = field(default_factory=_cores)
     queue: int = 256
-    batch: int = 16
+    batch: int = 32
     max_body: int = 32 << 20
     timeout: float = 30.0
     follow: float = 1.0

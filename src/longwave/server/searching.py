@@ -12,7 +12,7 @@ import numpy as np
 from longwave.hits import Hits
 from longwave.server import bodies, schemas
 from longwave.server.answers import answer_of, hits_of
-from longwave.server.asking import asked_by_ids, best_of, check_hits, options_of, rows_of
+from longwave.server.asking import asked_by_ids, best_of, check_hits, options_of, rows_of, scores_all
 from longwave.server.endpoints import Call, endpoint
 from longwave.server.problems import Problem
 
@@ -41,7 +41,8 @@ async def search(call: Call) -> schemas.SearchAnswer:
         return [(hits[place], hits_of(hits[place])) for place in range(len(some))]
 
     key = None
-    if len(rows) == 1 and len(rows[0]) == state.index.dimension and not any(map(_is_told, of_rows.values())):
+    usual = len(rows) == 1 and len(rows[0]) == state.index.dimension and not any(map(_is_told, of_rows.values()))
+    if usual and scores_all(state.index, given.k, options):
         alike = msgspec.structs.replace(given, vectors=None, npy=None, dimension=None)
         key = call.served.name, state.version, msgspec.json.encode(alike)
     done = await call.context.searches.join(do, rows, key=key, timeout=call.context.options.timeout)
