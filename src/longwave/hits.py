@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from longwave.errors import InputError, LongwaveError
 
-
 # Titles of a table of hits.
 _OWN = ("query", "rank", "id", "score")
 
