@@ -1,12 +1,15 @@
 """The command line as a user meets it: a process, its output, its exit code."""
 
 import csv
+import itertools
 import json
+import pickle
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.io
 
 import longwave as lw
 from commands import instead_of, map_of, run
@@ -42,7 +45,7 @@ def test_evaluate_digits(folder):
     assert map_of(out) == pytest.approx(88.3, abs=0.5)  # k 20, rank 20
     assert "(Euclidean 65.8" in out
     _, out, _ = run("evaluate", "d.longwave", "q.npy", *labels, "--per-query", cwd=folder)
-    assert len(re.findall(r"^query \d+: AP ", out, re.M)) == 200
+    assert len(re.findall(r"^query \d+: AP [\d.]+ \(Euclidean [\d.]+\)$", out, re.M)) == 200
 
 
 def test_evaluate_prints_and_writes_what_the_library_finds(folder, digits_split):
@@ -80,6 +83,47 @@ def test_evaluate_with_truth_and_queries_without_positives(folder, digits_split)
     code, out, _ = run("evaluate", "d.longwave", "q.npy", "--truth", "t.json", cwd=folder)
     assert code == 0
     assert "over 199 queries (1 without positives left out)" in out
+
+
+def test_evaluate_with_ground_truth_as_it_is_published(tmp_path, digits_split):
+    vectors, labels, queries, query_labels = digits_split
+    names = [f"digit_{row}" for row in range(300)]
+    np.save(tmp_path / "v.npy", vectors[:300])
+    np.save(tmp_path / "q.npy", queries[:9])
+    (tmp_path / "names.txt").write_text("".join(f"{name}.jpg\n" for name in names))
+    right = [np.flatnonzero(labels[:300] == label).tolist() for label in query_labels[:9]]
+    (tmp_path / "t.json").write_text(
+        json.dumps({"queries": [{"positive": rows[1:], "junk": rows[:1]} for rows in right]})
+    )
+    (tmp_path / "text").mkdir()
+    for number, rows in enumerate(right):
+        parts = {"query": f"{names[0]} 0 0 5 5", "good": rows[1:9], "ok": rows[9:], "junk": rows[:1]}
+        for kind, own in parts.items():
+            text = own if isinstance(own, str) else "\n".join(names[row] for row in own)
+            (tmp_path / "text" / f"digit_{number}_{kind}.txt").write_text(text)
+    entries = [{"ok": np.array(rows[1:]) + 1.0, "junk": np.array(rows[:1]) + 1.0, "bbx": np.zeros(4)} for rows in right]
+    lists = {"imlist": np.array(names, dtype=object), "qimlist": np.array(names[:9], dtype=object)}
+    scipy.io.savemat(tmp_path / "gnd.mat", {"gnd": np.array(entries), **lists})
+    graded = [{"easy": rows[1:9], "hard": rows[9:], "junk": rows[:1], "bbx": [0, 0, 5, 5]} for rows in right]
+    (tmp_path / "gnd.pkl").write_bytes(pickle.dumps({"gnd": graded, "imlist": names, "qimlist": names[:9]}))
+    for index, options in (("n.longwave", ()), ("s.longwave", ("--ids", "names.txt"))):
+        code, _, err = run("build", "v.npy", "-o", index, *options, cwd=tmp_path)
+        assert code == 0, err
+    _, out, _ = run("evaluate", "n.longwave", "q.npy", "--truth", "t.json", cwd=tmp_path)
+    expected = map_of(out)
+    assert 50 < expected < 99
+    for index, truth in itertools.product(("n.longwave", "s.longwave"), ("text", "gnd.mat", "gnd.pkl")):
+        code, out, err = run("evaluate", index, "q.npy", "--truth", truth, cwd=tmp_path)
+        if (index, truth) == ("n.longwave", "text"):
+            assert (code, "longwave build VECTORS --ids names.txt" in err) == (1, True)
+        else:
+            assert (code, map_of(out)) == (0, expected), err
+    _, out, _ = run("evaluate", "n.longwave", "q.npy", "--truth", "gnd.pkl", "--setup", "easy", cwd=tmp_path)
+    assert map_of(out) != expected
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "pictures" / "a.jpg").touch()
+    code, _, err = run("evaluate", "s.longwave", "pictures", "--truth", "gnd.mat", cwd=tmp_path)
+    assert (code, "answers as JSON" in err) == (1, True)
 
 
 def test_search_prints_a_table(folder):
@@ -402,11 +446,13 @@ def test_demo_without_the_extra_still_has_its_table(tmp_path, monkeypatch, capsy
 def test_advise_names_a_rank_for_vectors_and_for_an_index(folder):
     code, out, err = run("advise", "v.npy", "--k", 20, cwd=folder)
     assert code == 0, err
-    suggested = int(re.search(r"Suggested: --rank (\d+)", out).group(1))
+    suggested = int(re.search(r"answers alone: --rank (\d+)", out).group(1))
     assert 50 <= suggested <= 1000
+    assert "Begin without --rank: `build` then takes rank" in " ".join(out.split())
     code, out, err = run("advise", "d.longwave", cwd=folder)
     assert code == 0, err
     assert f"--rank {suggested} " in out  # the same graph
+    assert "Begin" not in out
     code, out, _ = run("advise", "d.longwave", "--filter", "heat:2", cwd=folder)
     assert code == 0
     assert int(re.search(r"--rank (\d+)", out).group(1)) != suggested

@@ -375,6 +375,15 @@ def test_the_data_folder(tmp_path, monkeypatch):
     assert shared.data_folder(tmp_path / "..") == tmp_path / ".."
     with pytest.raises(FileError, match="LONGWAVE_DATA"):
         shared.data_folder(tmp_path / "absent")
+    monkeypatch.delenv(shared.VARIABLE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(shared, "__file__", str(tmp_path / "env/lib/python3/site-packages/longwave/datasets/shared.py"))
+    assert shared.data_place() == tmp_path / "shared" / "data"  # nothing inside of the installation
+    monkeypatch.setattr(shared, "__file__", str(tmp_path / "clone/src/longwave/datasets/shared.py"))
+    (tmp_path / "clone").mkdir()
+    (tmp_path / "clone" / "pyproject.toml").touch()
+    monkeypatch.chdir("/")
+    assert shared.data_place() == tmp_path / "shared" / "data"
     with pytest.raises(InputError, match=r"cran, med, cisi, npl, .*, got 'x'"):
         shared.text("x", tmp_path)
     with pytest.raises(InputError, match="digits or one of"):

@@ -19,10 +19,11 @@ def main() -> None:
     if heard is signal.default_int_handler:  # not where the shell has us ignore it
         signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
     from longwave.cli.commands import app
-    from longwave.cli.screen import warn_in_one_line
+    from longwave.cli.screen import tell_of_compiling, warn_in_one_line
 
     signal.signal(signal.SIGINT, heard)
     warn_in_one_line()
+    tell_of_compiling()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without × or λ still gets its answer

@@ -17,8 +17,11 @@ from longwave.cli.reading import vectors_from
 from longwave.cli.screen import err, out
 from longwave.errors import plural
 from longwave.graph import weights as kernels
+from longwave.graph.mutual import Graph
 from longwave.index import Index
 from longwave.progress import bars
+from longwave.spectrum import Exact
+from longwave.spectrum.advised import Advised
 
 
 @app.command()
@@ -44,10 +47,11 @@ def advise(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the random numbers: the same seed gives the same answer.")] = 0,
 ) -> None:
-    """Suggest a rank: what each keeps, and what it costs.
+    """Show what each rank keeps, and what it costs.
 
-    The rank is the size of the basis. This shows for some ranks how much of the exact answer a basis of that size would
-    keep, and how much memory and time it takes to compute. Nothing is computed yet; `build` does that.
+    Not needed to begin: `build` chooses a rank by itself. The rank is the size of the basis. This shows for some ranks
+    how much of the exact answer a basis of that size would keep, and how much memory and time it takes to compute.
+    Nothing is computed yet; `build` does that.
 
     \b
     longwave advise photos.npy
@@ -56,7 +60,8 @@ def advise(
     """
     h = filters.parse(filter)
     limit = machine_memory() if memory is None else parse_size(memory)
-    if storage.is_index(Path(source)):
+    is_built = storage.is_index(Path(source))
+    if is_built:
         index = Index.load(source)
     else:
         with bars() as progress:
@@ -68,6 +73,7 @@ def advise(
     held = parts["vectors"] + 2 * parts["graph"]
     with err.status("estimating the eigenvalues"):
         advice = ranks.advise(index.graph, filter=h, memory=None if limit is None else limit - held, seed=seed)
+        begin = "" if is_built else f"Begin without --rank: {_of_build(index.graph, kernel is None, seed)}.\n"
     out.print(
         f"{plural(advice.vertices, 'vertex', 'vertices')} in {plural(advice.components, 'component')} share the rank; "
         f"{advice.exact:,} more are solved exactly at any rank.",
@@ -82,9 +88,21 @@ def advise(
         table.add_row(*cells, f"{row.seconds:,.0f} s" if row.seconds >= 1 else "< 1 s", style=mark)
     out.print(table, highlight=False)
     out.print(
-        f"Suggested: --rank {advice.suggested.rank} ({advice.reason}).\n"
+        f"{begin}For a basis that answers alone: --rank {advice.suggested.rank} ({advice.reason}).\n"
         "energy kept: share of all that the filter lets pass.\n"
         "error: how far the scores of a random query are off, relatively.\n"
         "memory and time: to compute the basis, on this machine.",
         highlight=False,
     )
+
+
+def _of_build(graph: Graph, may_soften: bool, seed: int) -> str:
+    """What `build` does with this graph where no rank is given, in words. may_soften: no kernel was asked for."""
+    own = Advised()
+    solved = "and solves on the graph what this leaves out of the first hits"
+    if may_soften and not own.serves(graph, seed=seed):
+        return f"`build` then makes weights that fewer waves can follow, takes rank {own.rank:,} at most, {solved}"
+    chosen = own.for_graph(graph, seed=seed)
+    if isinstance(chosen, Exact):
+        return "`build` then takes all eigenvectors, and nothing is left out"
+    return f"`build` then takes rank {getattr(chosen, 'rank', own.rank):,} {solved}"

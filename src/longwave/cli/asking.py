@@ -64,6 +64,11 @@ def judged_question(text: str, truth: Path | None, index: Index, encoder: str | 
     """As `question_from`; but a folder gives the pictures and boxes that the file of known answers names."""
     if truth is None or not Path(text).is_dir():
         return question_from([text], index, encoder=encoder)
+    if truth.suffix in (".mat", ".pkl") or truth.is_dir():
+        raise InputError(
+            f"{truth} does not say which pictures of {text} ask; give query vectors, or the answers as JSON with "
+            '{"image": NAME, "box": [x0, y0, x1, y1], "positive": [...]} for each query'
+        )
     names = Names(pictures.list_pictures(text))
     files, boxes = [], []
     for number, entry in enumerate(read_truth_file(truth)["queries"]):

@@ -31,14 +31,7 @@ def evaluate_command(
             help=f"Query vectors, one per row ({o.FILES}); or the folder of pictures that --truth names.",
         ),
     ],
-    truth_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--truth",
-            metavar="F",
-            help='JSON file with the ids of the right items: {"queries": [{"positive": [...], "junk": [...]}, ...]}.',
-        ),
-    ] = None,
+    truth_file: o.TruthFile = None,
     labels: Annotated[
         str | None,
         typer.Option(metavar="F", help=f"File with the label of each item, instead of --truth ({o.LABELS})."),
@@ -46,6 +39,9 @@ def evaluate_command(
     query_labels: Annotated[
         str | None, typer.Option(metavar="F", help="File with the label of each query, with --labels.")
     ] = None,
+    setup: Annotated[
+        str, typer.Option(help="With a gnd_*.pkl of the revisited sets, the answers that count: easy, medium or hard.")
+    ] = "medium",
     k: Annotated[
         str, typer.Option("-k", metavar="K,K,...", help="How many of the first hits to look at; one number or several.")
     ] = "1,5,10",
@@ -75,6 +71,7 @@ def evaluate_command(
     \b
     longwave evaluate d.longwave q.npy --labels l.npy --query-labels ql.npy
     longwave evaluate oxford.longwave queries.npy --truth truth.json -k 1,5,20
+    longwave evaluate paris.longwave queries.npy --truth gnd_paris6k.mat
     longwave evaluate holiday.longwave holiday/ --truth truth.json --json
 
     Queries by picture are entries with "image" and, if only a part is meant, "box": [x0, y0, x1, y1]. A picture of the
@@ -85,7 +82,7 @@ def evaluate_command(
     results.check_output(output, index, [queries], suffixes=(".json", ".csv"))
     cuts = _cuts(k)
     opened = Index.load(index)
-    truth = truth_from(truth_file, labels, query_labels)
+    truth = truth_from(truth_file, labels, query_labels, opened.ids)
     asked = judged_question(queries, truth_file, opened, encoder)
     given = chosen.pop("query_groups")
     with bars() as progress:
@@ -99,6 +96,7 @@ def evaluate_command(
             batch=batch,
             whole=whole,
             euclidean=euclidean,
+            setup=setup,
             progress=progress,
             **chosen,
         )
@@ -118,9 +116,10 @@ def _show(found: Evaluation, per_query: bool) -> None:
     if per_query:
         measure = found.measures[-1]
         name_of_one = measure.removeprefix("m")  # of one query there is no mean
-        for name, value in zip(found.names, found.per_query(measure), strict=True):
-            if value == value:  # not NaN
-                print(f"query {name}: {name_of_one} {100 * value:.2f}")
+        for name, own, *plain in zip(found.names, *(one.values[measure] for one in found.searches), strict=True):
+            if own == own:  # not NaN
+                beside = f" (Euclidean {100 * plain[0]:.2f})" if plain else ""
+                print(f"query {name}: {name_of_one} {100 * own:.2f}{beside}")
     titles, rows = found.table()
     if out.is_terminal:
         table = Table()

@@ -106,6 +106,15 @@ Fold = Annotated[
 Diversity = Annotated[
     float, typer.Option(help="From 0 to below 1: how much hits that are like a better one fall behind.")
 ]
+TruthFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--truth",
+        metavar="F",
+        help='Answers: {"queries": [{"positive": [...], "junk": [...]}, ...]} with ids of the index (.json); or as '
+        "published, gnd_*.mat, gnd_*.pkl, or the folder of the text files of Oxford or Paris.",
+    ),
+]
 SolverText = Annotated[
     str | None,
     typer.Option(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from longwave.datasets import GroundTruth, read_mat_truth, read_oxford_text, read_revisited
 from longwave.errors import FileError, InputError
 from longwave.evaluation import Labels
 from longwave.files.bounded import read_npy
@@ -114,12 +115,28 @@ def graph_from(text: str) -> Any:
         raise FileError(f"{text}: a weight is no number: {error}") from error
 
 
-def truth_from(path: Path | None, labels: str | None, query_labels: str | None) -> Path | Labels:
-    """From --truth F, or from --labels F and --query-labels F."""
+def truth_from(
+    path: Path | None, labels: str | None, query_labels: str | None, ids: Array
+) -> Path | Labels | GroundTruth[Any]:
+    """From --truth F, or from --labels F and --query-labels F. ids: (N,) of the items."""
     if path is not None and labels is None:
-        return path
+        return _official(path, ids)
     if labels is None or path is not None:
         raise InputError("give the ground truth either with --truth F or with --labels F and --query-labels F")
     if query_labels is None:
         raise InputError("--labels gives the label of each item; give those of the queries with --query-labels F")
     return Labels(read_label_file(labels), read_label_file(query_labels))
+
+
+def _official(path: Path, ids: Array) -> Path | GroundTruth[Any]:
+    """Ground truth as it is published: .mat, .pkl, or a folder of text files; a JSON file is left to its reader."""
+    if path.is_dir():
+        if ids.dtype.kind != "U":
+            raise InputError(
+                f"the text files of {path} name images, and this index has numbers as ids; build it with the names: "
+                "longwave build VECTORS --ids names.txt, in the order of the vectors"
+            )
+        return read_oxford_text(path, [Path(name).name for name in ids.tolist()])
+    if path.suffix == ".mat":
+        return read_mat_truth(path)
+    return read_revisited(path) if path.suffix == ".pkl" else path

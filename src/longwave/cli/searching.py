@@ -48,7 +48,7 @@ def search(
     longwave search photos.longwave queries.npy -k 5
     longwave search photos.longwave queries.npy --filter heat:10 -o hits.csv
     longwave search photos.longwave queries.npy --solver hybrid --tolerance 1e-3
-    longwave search photos.longwave queries.npy --where 'year>=2020' --columns title
+    longwave search photos.longwave q.npy --where 'year>=2020' --columns title
     longwave search holiday.longwave beach.jpg --box 40,60,300,280 --sheet s.png
     longwave search holiday.longwave tower-day.jpg tower-night.jpg --together
     """

@@ -32,10 +32,7 @@ def tune(
     queries: Annotated[
         str | None, typer.Option(metavar="F", help="File of query vectors with known answers, to choose by them.")
     ] = None,
-    truth_file: Annotated[
-        Path | None,
-        typer.Option("--truth", metavar="F", help="JSON file with the answers of the queries, as for `evaluate`."),
-    ] = None,
+    truth_file: o.TruthFile = None,
     labels: Annotated[
         str | None,
         typer.Option(metavar="F", help=f"File with the label of each vector, instead of --truth ({o.LABELS})."),
@@ -71,7 +68,7 @@ def tune(
         unit, known = unit[held.collection], known[held.collection]
     else:
         asked = unit_queries(vectors_from(queries), dimension=unit.shape[1])
-        judgements = judgements_from(truth_from(truth_file, labels, query_labels), known)
+        judgements = judgements_from(truth_from(truth_file, labels, query_labels, known), known)
     if len(judgements) != len(asked):
         raise InputError(f"there are {plural(len(asked), 'query', 'queries')} but ground truth for {len(judgements)}")
     kept = np.flatnonzero([bool(len(judgement.positive)) for judgement in judgements])

@@ -39,8 +39,13 @@ FILES: dict[str, tuple[str, ...]] = {
 
 
 def data_place(folder: str | Path | None = None) -> Path:
-    """Where the data are looked for: the folder given, that of LONGWAVE_DATA, or `../shared/data` beside the clone."""
-    return Path(folder or os.environ.get(VARIABLE) or Path(__file__).resolve().parents[4] / "shared" / "data")
+    """Where the data are looked for: the folder given, that of LONGWAVE_DATA, `../shared/data` beside the clone.
+
+    Where Longwave is installed and there is no clone, `shared/data` below the folder that one is in.
+    """
+    source = Path(__file__).resolve().parents[3]
+    beside = source.parent if (source / "pyproject.toml").is_file() else Path.cwd()
+    return Path(folder or os.environ.get(VARIABLE) or beside / "shared" / "data")
 
 
 def data_folder(folder: str | Path | None = None) -> Path:

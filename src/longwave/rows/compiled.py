@@ -2,12 +2,13 @@
 
 Each function is one loop nest over plain arrays; the callers hold the meaning and the checks.
 Compiled code is cached on disk, so the second process starts at once; where nothing can be written, every process
-compiles for itself.
+compiles for itself. The log says so once, as the first build and the first search wait some seconds for it.
 """
 
 from __future__ import annotations
 
 import functools
+import logging
 import os
 import threading
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba.core import event
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -53,6 +55,25 @@ class Loop:
                 self._in_threads(*arguments)
         else:
             self._in_threads(*arguments)
+
+
+class _Telling(event.Listener):
+    """Says in the log, once, that a loop of ours is compiled and not read from the disk."""
+
+    told = False
+
+    def on_start(self, event: Any) -> None:
+        if not self.told and event.data["dispatcher"].py_func.__module__ == __name__:
+            self.told = True
+            logging.getLogger(__name__).info("compiling the inner loops: once, some seconds, kept for later")
+
+    def on_end(self, event: Any) -> None:
+        """Nothing more."""
+
+
+_telling = _Telling()
+_events: Any = event  # without types
+_events.register("numba:compile", _telling)
 
 
 def _compile(function: Callable[..., Any], **options: Any) -> Any:

@@ -21,9 +21,9 @@ _TOLERANCE = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """score: of the item, as `search` gives it. manifold: what reaches it through the graph. similarity: Euclidean, of
-    items of several vectors pooled over them. The index's blend makes the score of both.
+    """score: of the item, as `search` gives it. manifold: what reaches it through the graph. similarity: Euclidean.
 
+    The index's blend makes the score of both. The similarity of items of several vectors is pooled over these.
     neighbors: ids of the query's neighbours, those that contribute most first. similarities: (m,) y of each.
     contributions: (m,) what each adds to `manifold`; they sum to it. path: ids of the items on the strongest way from a
     neighbour of the query to the item, both ends included; empty if there is none.
@@ -53,8 +53,8 @@ class Explanation:
         parts = self.parts()
         wide = max((len(str(name)) for name, _, _ in parts), default=0)
         lines = [
-            f"score {self.score:.4g}: {self.manifold:.4g} through the graph, Euclidean similarity {self.similarity:.4g}",
-            f"through the graph, from {plural(len(parts), 'neighbour')} of the query:",
+            f"score {self.score:.4g}: {self.manifold:.4g} through the graph, similarity {self.similarity:.4g}",
+            f"through the graph it comes from {plural(len(parts), 'neighbour')} of the query:",
             *(f"  {name!s:<{wide}}  weight {y:.3f}  gives {share:.1f}%" for name, y, share in parts),
         ]
         way = " → ".join(str(name) for name in self.path)
