@@ -32,13 +32,16 @@ def answer(living):
 
 def step(living, number):
     """The change of this number; every kind has its turn."""
-    ids, kind = np.sort(living.index.ids), ("add", "remove", "replace", "add", "compact", "refresh")[number % 6]
+    kinds = ("add", "remove", "replace", "change", "add", "compact", "refresh")
+    ids, kind = np.sort(living.index.ids), kinds[number % len(kinds)]
     if kind == "add":
         living.add(vectors(3, number), metadata={"n": np.arange(3)})
     elif kind == "remove":
         living.remove(ids[:2] if len(ids) > 45 else ids[:1])
     elif kind == "replace":
         living.replace(vectors(2, number), ids=ids[-2:])
+    elif kind == "change":  # some are called otherwise, one of them as the one that goes
+        living.change(vectors(1, number), remove=ids[5:6], rename={ids[6]: ids[5], ids[-2]: ids[-1] + 50})
     elif kind == "compact":
         living.compact(keep=2, grace=1.0)
     else:
@@ -50,7 +53,7 @@ def write(path, seconds, seed):
     until, number = time.monotonic() + seconds, seed
     with lw.open(path) as living:
         print(living.version, answer(living), "open", flush=True)
-        while number < seed + 7 or time.monotonic() < until:
+        while number < seed + 8 or time.monotonic() < until:
             number += 1
             kind = step(living, number)
             print(living.version, answer(living), kind, flush=True)

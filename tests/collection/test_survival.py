@@ -24,6 +24,9 @@ CHANGES = {
     "add": lambda c: c.add(living_samples.vectors(3, 5), metadata={"n": np.arange(3)}),
     "remove": lambda c: c.remove([3, 4]),
     "replace": lambda c: c.replace(living_samples.vectors(2, 6), ids=[7, 8]),
+    "change": lambda c: c.change(
+        living_samples.vectors(2, 9), ids=[3, 900], remove=[3, 4], rename={7: 4, 42: 7}, attach={"x": np.arange(3)}
+    ),
     "refresh": lambda c: c.refresh(progress=False),
     "compact": lambda c: c.compact(keep=1, grace=0),
 }
