@@ -37,7 +37,7 @@ def embed(
     filter: o.IndexFilter = None,
     neighbors: o.NeighborsOption = None,
 ) -> None:
-    """Write vectors, or the items of the index, as points on the manifold.
+    """Write vectors or items as points on the manifold.
 
     The dot product of two points is the manifold kernel of the two: how similar they are along the graph. Use them
     where a program takes vectors: for clustering, a map, or another search engine.
@@ -67,9 +67,10 @@ def kernel(
     filter: o.IndexFilter = None,
     neighbors: o.NeighborsOption = None,
 ) -> None:
-    """Write how similar vectors are along the manifold: a row for each of FIRST, a column for each of SECOND.
+    """Write how similar vectors are along the manifold.
 
-    The matrix is positive semi-definite where both are the same: a kernel for any program that takes one.
+    A row for each of FIRST, a column for each of SECOND. The matrix is positive semi-definite where both are the same:
+    a kernel for any program that takes one.
 
     \b
     longwave kernel photos.longwave a.npy b.npy -o similar.npy

@@ -39,7 +39,10 @@ def propagate(
     output: Table,
     filter: o.IndexFilter = None,
     prior: Annotated[
-        str, typer.Option(help="equal (classes are about equally large) or labels (as frequent as in LABELS).")
+        str,
+        typer.Option(
+            help="Size of classes: equal (about as large as each other) or labels (as frequent as in LABELS)."
+        ),
     ] = "equal",
 ) -> None:
     """Spread a few labels to all items, along the graph.

@@ -158,7 +158,7 @@ def pagerank(
         list[str],
         typer.Argument(metavar="ID[=WEIGHT]", help="Items to begin at, all together; a weight is 1 if not said."),
     ],
-    k: Annotated[int, typer.Option("-k", help="Number of hits.")] = 10,
+    k: Annotated[int, typer.Option("-k", help="Number of hits to show.")] = 10,
     output: o.HitsFile = None,
     filter: Annotated[
         str, typer.Option("--filter", metavar="H", help="How far the walk goes: lowpass:ALPHA is PageRank's own.")
