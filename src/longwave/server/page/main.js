@@ -1,0 +1,291 @@
+// The page: its parts are made here, and told of each other through the state (`state.js`) and the link (`link.js`).
+
+import { Collection, collections, Gone, onTokenNeeded } from "./api.js";
+import { asker } from "./asking.js";
+import { Columns } from "./columns.js";
+import { Controls } from "./controls.js";
+import { drawCurve } from "./curve.js";
+import { find, make } from "./dom.js";
+import * as exporting from "./exporting.js";
+import { Filters, shownColumns } from "./filters.js";
+import { Finder } from "./finder.js";
+import { kept } from "./kept.js";
+import { listenKeys } from "./keys.js";
+import { Link } from "./link.js";
+import { WaveMap } from "./map.js";
+import * as notice from "./notice.js";
+import { Pictures } from "./picture.js";
+import { QueryCard } from "./query.js";
+import { asksAnew, hasQuery, queryOf, START, Store } from "./state.js";
+import { startTheme, toggleTheme } from "./theme.js";
+import { askToken } from "./token.js";
+import { Trail } from "./trail.js";
+import { whereOf } from "./where.js";
+import { Why } from "./why.js";
+import { confidence, milliseconds, plural, summary } from "./words.js";
+
+const store = new Store();
+const link = new Link();
+let collection = null;
+let answered = null; // { answer, question }: what is on the screen
+
+// ---------------------------------------------------------------- what one can do
+
+const changeQuery = (patch) => store.change({ ...patch, why: null }, { step: true });
+const actions = {
+  query: (id) => changeQuery({ ids: [String(id)], not: [], upload: null, box: null }),
+  more: (id) => changeQuery({ ids: with_(store.state.ids, id), not: without(store.state.not, id) }),
+  less: (id) => changeQuery({ not: with_(store.state.not, id), ids: without(store.state.ids, id) }),
+  why: (id) => store.change({ why: String(id) }),
+};
+const without = (ids, id) => ids.filter((other) => other !== String(id));
+const with_ = (ids, id) => [...without(ids, id), String(id)];
+
+async function random() {
+  const [id] = await collection.ids(Math.floor(Math.random() * collection.info.items), 1);
+  actions.query(id);
+}
+
+async function share() {
+  store.flush();
+  try {
+    await navigator.clipboard.writeText(location.href);
+    notice.say("The address is in the clipboard.");
+    find("#share").textContent = "Copied";
+    setTimeout(() => (find("#share").textContent = "Copy link"), 1500);
+  } catch {
+    notice.warn("The address of this page is the link: copy it from the address bar.");
+  }
+}
+
+function save(kind) {
+  if (!answered) return;
+  const text = kind === "csv" ? exporting.csv(answered.answer) : exporting.json(answered.answer, answered.question);
+  exporting.save(`${collection.info.name}-hits.${kind}`, kind === "csv" ? "text/csv" : "application/json", text);
+}
+
+// ---------------------------------------------------------------- the parts
+
+const pictures = new Pictures({ asked: (upload) => changeQuery({ ids: [], not: [], upload, box: null }), refused: notice.warn });
+const columns = new Columns(find("#results"), actions, link);
+const controls = new Controls(find("#panel"), store);
+const filters = new Filters(find("#panel"), store);
+const finder = new Finder(find("header"), { query: actions.query });
+const trail = new Trail(find("#panel"), pictures, changeQuery);
+const map = new WaveMap(find("#map"), link, { query: actions.query, select: (area) => store.change({ area }, { step: true }), say: notice.say });
+const why = new Why(find("#why"), link, { query: actions.query, close: () => store.change({ why: null }) });
+const queryCard = new QueryCard(find("#panel"), pictures, { change: changeQuery, boxOnItem });
+
+async function boxOnItem(id, box) {
+  try {
+    const { upload } = await pictures.ofItem(id);
+    changeQuery({ ids: [], not: [], upload, box });
+  } catch (error) {
+    fail(error);
+  }
+}
+
+// ---------------------------------------------------------------- questions and answers
+
+/** The query of the state as the server reads it. */
+function asked({ ids, not, upload, box }) {
+  const numbers = (list) => list.map((id) => collection.id(id));
+  return {
+    ...(ids.length ? { ids: numbers(ids) } : {}),
+    ...(not.length ? { not: numbers(not) } : {}),
+    ...(upload ? { upload, box } : {}),
+  };
+}
+
+function question(state) {
+  const { k, filter, neighbors, blend, area } = state;
+  const [where, drawn] = [whereOf(state.where), area && map.ready ? map.within(area) : null];
+  return {
+    query: asked(state), k, filter, neighbors, blend,
+    where: where ?? drawn,
+    ...(where && drawn ? { within: drawn } : {}),
+    ...(collection.info.columns.length ? { columns: shownColumns(collection.info, state) } : {}),
+  };
+}
+
+const compare = asker((body, signal) => busy(collection.compare(body, signal)), showHits, fail);
+const wave = asker((body, signal) => collection.wave(body, signal), (shares) => map.wave(shares), fail);
+const response = asker((filter, signal) => collection.response(filter, signal), (curve) => drawCurve(find("#curve"), collection.info.eigenvalues, curve), fail);
+const explain = asker((body, signal) => collection.explain(body, signal), (answer) => why.show(collection, answer), failWhy);
+
+function ask(state, how = {}) {
+  if (!collection || !hasQuery(state)) return;
+  const body = question(state);
+  if (how.settles && answered && same(answered.question, body)) return;
+  compare(body, how);
+  wave(body, how);
+  response(controls.filter(state), how);
+  if (state.why !== null) askWhy(state, how);
+}
+
+function askWhy(state, how) {
+  const { query, filter, neighbors } = question(state);
+  explain({ query, id: collection.id(state.why), filter, neighbors }, how);
+}
+
+const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+
+let waiting = 0;
+async function busy(answer) {
+  waiting++;
+  document.body.classList.add("busy");
+  try {
+    return await answer;
+  } finally {
+    waiting--;
+    document.body.classList.toggle("busy", waiting > 0);
+  }
+}
+
+function showHits(answer, body) {
+  answered = { answer, question: body };
+  notice.clear();
+  columns.show(collection, answer, shownColumns(collection.info, store.state));
+  filters.learn(answer.manifold.columns);
+  const trust = confidence(answer.manifold.confidence);
+  Object.assign(find("#trust"), { textContent: trust.text }).dataset.tone = trust.tone;
+  showTimes(answer.milliseconds, answer.manifold.route);
+  mark();
+  notice.say(summary(answer));
+}
+
+function mark() {
+  if (!answered) return;
+  const { nearest, manifold } = answered.answer;
+  map.mark({ query: store.state.ids, nearest: nearest.ids, manifold: manifold.ids, area: store.state.area });
+}
+
+function showTimes({ first, second, queue, total, whole }, route) {
+  const rows = { "First search": first, "Second search": second, "Waiting for a turn": queue, "Server in all": total, "Network and browser": whole - total };
+  find("#times").replaceChildren(
+    ...Object.entries(rows).filter(([, value]) => Number.isFinite(value)).flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, milliseconds(Math.max(0, value)))]),
+    ...(route ? [make("dt", {}, "Way"), make("dd", {}, route)] : []),
+  );
+}
+
+async function fail(error) {
+  if (error instanceof Gone) {
+    notice.gone(() => (collection ? ask(store.state) : start()));
+    return;
+  }
+  const { upload } = store.state;
+  if (error.status === 404 && upload && /upload/i.test(error.title)) {
+    const fresh = await pictures.again(upload).catch(() => null);
+    if (fresh) return store.change({ upload: fresh });
+  }
+  notice.warn(error.message);
+}
+
+function failWhy(error) {
+  why.fail(error.message);
+  if (error instanceof Gone) fail(error);
+}
+
+// ---------------------------------------------------------------- what follows from a change
+
+function show(state) {
+  controls.show(state);
+  filters.show(state, state.area && map.ready ? map.within(state.area).length : null);
+  queryCard.show(collection, state);
+  find("#back").disabled = store.depth === 0;
+  document.body.dataset.view = state.view;
+  for (const tab of document.querySelectorAll("[data-view-button]")) tab.setAttribute("aria-pressed", String(tab.dataset.viewButton === state.view));
+  find("#enlarge").setAttribute("aria-pressed", String(state.view === "map"));
+  if (state.why === null) why.close();
+}
+
+store.subscribe((state, before, how) => {
+  if (state.collection !== before.collection && state.collection !== collection?.info.name) {
+    open(state.collection);
+    return;
+  }
+  if (!collection) return;
+  if (!same(queryOf(state), queryOf(before))) trail.leave(collection, before);
+  show(state);
+  if (asksAnew(state, before) || how.settles) ask(state, how);
+  else if (state.why !== null && state.why !== before.why) askWhy(state, how);
+  if (state.why !== null && state.why !== before.why) {
+    why.open(state.why);
+    why.wait();
+  }
+  if (!same(state.area, before.area)) mark();
+});
+
+async function open(name) {
+  try {
+    collection = await Collection.open(name);
+    answered = null;
+    columns.clear();
+    trail.clear();
+    for (const part of [controls, filters, finder, pictures]) part.open(collection);
+    document.title = `${collection.info.name} – Longwave`;
+    find("#collection").value = name;
+    find("#about").textContent = `${plural(collection.info.items, "item")} · version ${collection.info.version}`;
+    const mapped = map.open(collection).then(mapReady, (error) => map.fail(error.message));
+    if (store.state.area) await mapped;
+    if (hasQuery(store.state)) {
+      show(store.state);
+      ask(store.state);
+      if (store.state.why !== null) {
+        why.open(store.state.why);
+        why.wait();
+      }
+    } else {
+      const [id] = await collection.ids(Math.floor(Math.random() * collection.info.items), 1);
+      store.change({ collection: name, ids: [String(id)] });
+    }
+  } catch (error) {
+    collection = null;
+    fail(error);
+  }
+}
+
+function mapReady() {
+  mark();
+  if (hasQuery(store.state)) wave(question(store.state));
+}
+
+async function start() {
+  try {
+    const all = await collections();
+    if (!all.length) return notice.warn("The server has no collection. Start it with one: longwave serve photos.longwave");
+    const chosen = all.find(({ name }) => name === store.state.collection) ?? all[0];
+    const select = find("#collection");
+    select.replaceChildren(...all.map(({ name }) => make("option", { value: name }, name)));
+    select.hidden = all.length < 2;
+    find("#collection-name").textContent = all.length < 2 ? chosen.name : "";
+    if (store.state.collection !== chosen.name) store.change({ collection: chosen.name });
+    else await open(chosen.name);
+  } catch (error) {
+    fail(error);
+  }
+}
+
+// ---------------------------------------------------------------- buttons and keys
+
+const onClick = (selector, act) => find(selector).addEventListener("click", act);
+const back = () => store.depth > 0 && history.back();
+const toggleMap = () => store.change({ view: store.state.view === "map" ? "results" : "map" });
+
+onClick("#back", back);
+onClick("#random", random);
+onClick("#share", share);
+onClick("#enlarge", toggleMap);
+onClick("#save-csv", () => save("csv"));
+onClick("#save-json", () => save("json"));
+onClick("#intro-close", () => {
+  kept.set("intro", "seen");
+  find("#intro").hidden = true;
+});
+for (const tab of document.querySelectorAll("[data-view-button]")) tab.addEventListener("click", () => store.change({ view: tab.dataset.viewButton }));
+find("#collection").addEventListener("change", (event) => store.change({ ...START, collection: event.target.value }, { step: true }));
+find("#intro").hidden = kept.get("intro") === "seen";
+listenKeys({ "/": () => find("#find").focus(), b: back, r: random, m: toggleMap, t: toggleTheme });
+onTokenNeeded(askToken);
+startTheme();
+start();

@@ -1,0 +1,48 @@
+// The colours of the wave: from a dim blue to a bright yellow, by even steps of lightness (OKLCH), so that twice as
+// far along the ramp looks twice as far. It is made for the dark screens of the page; grey copies of it stay readable.
+
+// Lightness, chroma, hue in degrees.
+const STOPS = [
+  [0.36, 0.06, 278],
+  [0.5, 0.12, 256],
+  [0.65, 0.115, 212],
+  [0.8, 0.14, 160],
+  [0.95, 0.15, 104],
+];
+
+const gamma = (v) => (v <= 0.0031308 ? 12.92 * v : 1.055 * v ** (1 / 2.4) - 0.055);
+
+/** OKLCH to sRGB bytes: the published matrices of OKLab. */
+function bytes([lightness, chroma, hue]) {
+  const a = chroma * Math.cos((hue * Math.PI) / 180);
+  const b = chroma * Math.sin((hue * Math.PI) / 180);
+  const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
+  const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
+  const s = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3;
+  const linear = [
+    4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
+    -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
+    -0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s,
+  ];
+  return linear.map((v) => Math.round(255 * Math.min(1, Math.max(0, gamma(Math.max(0, v))))));
+}
+
+function at(share) {
+  const place = share * (STOPS.length - 1);
+  const below = Math.min(STOPS.length - 2, Math.floor(place));
+  return bytes(STOPS[below].map((value, i) => value + (STOPS[below + 1][i] - value) * (place - below)));
+}
+
+/** 256 colours, [red, green, blue] each. */
+export const RAMP = Array.from({ length: 256 }, (_, level) => at(level / 255));
+
+// Waves fall over many powers of ten; the ramp shows the first of them.
+const DECADES = 3;
+
+/** A share of the largest value, 0 … 1, to a level of the ramp, 0 … 255. */
+export function level(share) {
+  if (!(share > 0)) return 0;
+  return Math.max(0, Math.min(255, Math.round(255 * (1 + Math.log10(share) / DECADES))));
+}
+
+export const colour = (share) => `rgb(${RAMP[level(share)].join(" ")})`;
