@@ -12,8 +12,6 @@ export class Problem extends Error {
 /** The server did not answer. */
 export class Gone extends Error {}
 
-// A proxy says these of a server that it does not reach.
-const UNREACHED = [502, 503, 504];
 const KEY = "longwave-token";
 let token = sessionStorage.getItem(KEY);
 let askForToken = null;
@@ -37,15 +35,27 @@ async function request(path, { body, signal, type, method } = {}) {
     throw new Gone(error.message);
   }
   if (answer.ok) return answer;
-  if (UNREACHED.includes(answer.status)) throw new Gone(answer.statusText);
-  const problem = new Problem(answer.status, await answer.json().catch(() => ({})));
-  if (answer.status !== 401 || !askForToken) throw problem;
-  if (used === token) {
-    // Several requests may fail at once; one of them asks.
-    token = await askForToken(used !== null);
-    sessionStorage.setItem(KEY, token);
-  }
+  const problem = await problemOf(answer);
+  if (answer.status === 429) await pause(1000 * (Number(answer.headers.get("Retry-After")) || 1));
+  else if (answer.status === 401 && askForToken) await renewToken(used);
+  else throw problem;
+  signal?.throwIfAborted();
   return request(path, { body, signal, type, method });
+}
+
+/** What the server says is wrong. A proxy whose server is gone says something else. */
+async function problemOf(answer) {
+  const told = await answer.json().catch(() => null);
+  return told || answer.status < 502 ? new Problem(answer.status, told ?? {}) : new Gone(answer.statusText);
+}
+
+const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** Several requests may be refused at once; one of them asks for a token. */
+async function renewToken(used) {
+  if (used !== token) return;
+  token = await askForToken(used !== null);
+  sessionStorage.setItem(KEY, token);
 }
 
 const json = async (path, options) => (await request(path, options)).json();

@@ -1,6 +1,6 @@
 // Two columns beside each other, nearest neighbours and manifold. The same item lights up in both.
 
-import { calm, find } from "./dom.js";
+import { calm, find, make } from "./dom.js";
 import { Tile } from "./tile.js";
 import { percent, plural } from "./words.js";
 
@@ -44,7 +44,7 @@ class Column {
     this.list.classList.toggle("cards", !collection.visible);
     if (held?.isConnected) held.focus({ preventScroll: true });
     this.#reach(held?.isConnected ? active : this.list.firstElementChild);
-    this.head.textContent = facts(hits, truth);
+    this.head.replaceChildren(...facts(hits, truth).map((text) => make("span", {}, text)));
     this.#glide(before);
   }
 
@@ -101,9 +101,9 @@ class Column {
 }
 
 function facts(hits, truth) {
-  if (!truth) return plural(hits.ids.length, "hit");
+  if (!truth) return [plural(hits.ids.length, "hit")];
   const right = truth.relevant.filter(Boolean).length;
-  return `${right} of ${truth.relevant.length} right · AP ${percent(truth.ap)}`;
+  return [`${right} of ${truth.relevant.length} right`, `AP ${percent(truth.ap)}`];
 }
 
 export class Columns {

@@ -9,7 +9,7 @@ const EDGE = { left: 8, right: 8, top: 12, bottom: 24 };
 
 /** Draw into an <svg>. own: the collection's eigenvalues; lambdas, gains: the filter there and between, ascending. */
 export function drawCurve(svg, own, { eigenvalues: lambdas, response: gains }) {
-  const least = Math.min(0, ...own);
+  const least = Math.floor(10 * Math.min(0.9, ...own)) / 10;
   const top = Math.max(1e-9, ...gains);
   const bottom = Math.min(0, ...gains);
   const passed = own.map((lambda) => gains[firstFrom(lambdas, lambda)]);

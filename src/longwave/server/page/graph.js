@@ -19,6 +19,15 @@ function placed(nodes) {
   return nodes.map((node, i) => ({ ...node, px: xs[i], py: ys[i] }));
 }
 
+// Edges drawn for each vertex, its strongest; all of them would be fog.
+const EDGES = 4;
+
+/** The edges that are among the strongest of either end, and those of the way. */
+function drawn(edges, count, onPath) {
+  const rank = Array(count).fill(0);
+  return [...edges].sort((one, other) => other[2] - one[2]).filter(([i, j]) => Math.min(rank[i]++, rank[j]++) < EDGES || onPath(i, j));
+}
+
 /** Into an <svg>. graph: { nodes, edges }; path: ids from the query to the hit. */
 export function drawGraph(svg, graph, path, { link, query }) {
   const nodes = placed(graph.nodes);
@@ -26,7 +35,7 @@ export function drawGraph(svg, graph, path, { link, query }) {
   const heaviest = Math.max(1e-12, ...graph.edges.map(([, , weight]) => weight));
   const steps = new Set(path.slice(1).map((id, i) => `${path[i]}\n${id}`));
   const onPath = (i, j) => steps.has(`${nodes[i].id}\n${nodes[j].id}`) || steps.has(`${nodes[j].id}\n${nodes[i].id}`);
-  const edges = graph.edges.map(([i, j, weight]) =>
+  const edges = drawn(graph.edges, nodes.length, onPath).map(([i, j, weight]) =>
     draw("line", {
       x1: nodes[i].px, y1: nodes[i].py, x2: nodes[j].px, y2: nodes[j].py,
       class: onPath(i, j) ? "edge way" : "edge", "stroke-opacity": onPath(i, j) ? 1 : (0.12 + 0.4 * (weight / heaviest)).toFixed(2),
@@ -47,6 +56,6 @@ export function drawGraph(svg, graph, path, { link, query }) {
   const name = nodes.find((node) => String(node.id) === target);
   const label = name && draw("text", { x: name.px, y: name.py - 12, "text-anchor": name.px > WIDTH / 2 ? "end" : "start" }, shortName(target));
   svg.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
-  svg.setAttribute("aria-label", `The neighbourhood: ${nodes.length} items and ${edges.length} links between them.`);
+  svg.setAttribute("aria-label", `The neighbourhood: ${nodes.length} items and ${graph.edges.length} links between them.`);
   svg.replaceChildren(...edges, ...dots, ...(label ? [label] : []));
 }

@@ -109,9 +109,9 @@ function question(state) {
 }
 
 const compare = asker((body, signal) => busy(collection.compare(body, signal)), showHits, fail);
-const wave = asker((body, signal) => collection.wave(body, signal), (shares) => map.wave(shares), fail);
+const wave = asker((body, signal) => collection.wave(body, signal), (roots) => map.wave(roots), fail);
 const response = asker((filter, signal) => collection.response(filter, signal), (curve) => drawCurve(find("#curve"), collection.info.eigenvalues, curve), fail);
-const explain = asker((body, signal) => collection.explain(body, signal), (answer) => why.show(collection, answer), failWhy);
+const explain = asker((body, signal) => collection.explain(body, signal), (answer) => why.show(collection, answer, queryCard.face(collection, store.state)), failWhy);
 
 function ask(state, how = {}) {
   if (!collection || !hasQuery(state)) return;
@@ -174,7 +174,7 @@ async function fail(error) {
     return;
   }
   const { upload } = store.state;
-  if (error.status === 404 && upload && /upload/i.test(error.title)) {
+  if (upload && /no such upload|upload expired/i.test(`${error.title} ${error.message}`)) {
     const fresh = await pictures.again(upload).catch(() => null);
     if (fresh) return store.change({ upload: fresh });
   }

@@ -5,11 +5,11 @@ import { calm, find, make } from "./dom.js";
 import { listen } from "./gestures.js";
 import { Overlay } from "./overlay.js";
 import { Points } from "./points.js";
-import { level } from "./ramp.js";
+import { RAMP, rootLevel, shareOf } from "./ramp.js";
 import { byLevel, splat } from "./splat.js";
 import { pictureOf } from "./tile.js";
 import { View } from "./view.js";
-import { plural, shortName } from "./words.js";
+import { plural, score, shortName } from "./words.js";
 
 const GROUND = [13, 18, 24]; // --screen of the style sheet
 const REACH = 14; // pixels around the pointer in which an item is taken
@@ -36,6 +36,7 @@ export class WaveMap {
     };
     listen(this.stage, this.view, () => this.stage.dataset.mode === "lasso", listener);
     this.#buttons();
+    this.#legend();
     link.subscribe((id) => this.#look(id));
     new ResizeObserver(() => this.#resize()).observe(this.stage);
   }
@@ -66,11 +67,11 @@ export class WaveMap {
     this.note.textContent = text;
   }
 
-  /** The wave: a share of the largest value for every item. */
-  wave(shares) {
-    if (!this.points || shares.length !== this.target.length) return;
-    for (let i = 0; i < shares.length; i++) this.target[i] = level(shares[i]);
-    this.shares = shares;
+  /** The wave at every item, as the fourth root of its share of the largest. */
+  wave(roots) {
+    if (!this.points || roots.length !== this.target.length) return;
+    for (let i = 0; i < roots.length; i++) this.target[i] = rootLevel(roots[i]);
+    this.roots = roots;
     this.#flow();
   }
 
@@ -108,6 +109,14 @@ export class WaveMap {
     mode("pan")();
   }
 
+  #legend() {
+    const ramp = find(".ramp", this.root).getContext("2d");
+    RAMP.forEach((rgb, i) => {
+      ramp.fillStyle = `rgb(${rgb.join(" ")})`;
+      ramp.fillRect(i, 0, 1, 1);
+    });
+  }
+
   #resize() {
     const { clientWidth: width, clientHeight: height } = this.stage;
     if (!width || !height) return;
@@ -130,11 +139,16 @@ export class WaveMap {
 
   #middle() {
     if (!this.points) return -1;
-    return this.points.nearest(this.view.x, this.view.y, (4 * REACH) / this.view.scale);
+    return this.points.nearest(this.view.x, this.view.y, this.#reach(4 * REACH));
   }
 
   #at(px, py) {
-    return this.points ? this.points.nearest(...this.view.toPlane(px, py), REACH / this.view.scale) : -1;
+    return this.points ? this.points.nearest(...this.view.toPlane(px, py), this.#reach(REACH)) : -1;
+  }
+
+  /** Pixels as steps in the plane. */
+  #reach(pixels) {
+    return [pixels / this.view.scaleX, pixels / this.view.scaleY];
   }
 
   #hover(px, py) {
@@ -165,7 +179,7 @@ export class WaveMap {
       const picture = this.collection.visible ? [pictureOf(this.collection, id, { size: 128 })] : [];
       this.tip.replaceChildren(...picture, make("span", { class: "name" }, shortName(id)), make("span", { class: "share" }));
     }
-    if (this.shares) find(".share", this.tip).textContent = `x ${this.shares[place].toPrecision(2)}`;
+    if (this.roots) find(".share", this.tip).textContent = `x ${score(shareOf(this.roots[place]))}`;
     const right = x < this.view.width / 2;
     this.tip.style.transform = `translate(${x + (right ? 14 : -14)}px, ${y}px) translate(${right ? "0" : "-100%"}, -50%)`;
   }
@@ -236,22 +250,17 @@ export class WaveMap {
     }
     this.image ??= context.createImageData(width, height);
     const ratio = width / this.view.width;
-    const scale = this.view.scale * ratio;
+    const [scaleX, scaleY] = [this.view.scaleX * ratio, this.view.scaleY * ratio];
     splat(this.image, this.points.positions, this.levels, this.order, {
-      scale,
-      shiftX: width / 2 - this.view.x * scale,
-      shiftY: height / 2 + this.view.y * scale,
-      radius: ratio * dotRadius(this.points.count, this.view),
+      scaleX,
+      scaleY,
+      shiftX: width / 2 - this.view.x * scaleX,
+      shiftY: height / 2 + this.view.y * scaleY,
+      radius: ratio * this.view.dot(this.points.count),
       ground: GROUND,
     });
     context.putImageData(this.image, 0, 0);
   }
-}
-
-/** Dots fill about a tenth of the screen; they grow more slowly than the map. */
-function dotRadius(count, view) {
-  const share = Math.sqrt((0.1 * view.width * view.height) / (Math.PI * Math.max(count, 200)));
-  return Math.max(0.7, Math.min(7, Math.min(4, share) * view.zoom ** 0.4));
 }
 
 /** A path without the points that lie close to the one before. */

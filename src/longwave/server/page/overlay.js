@@ -4,6 +4,7 @@ import { RAMP } from "./ramp.js";
 
 const ACCENT = "#6fd6d9";
 const PAPER = "#f4f1ea";
+const SCREEN = "#0d1218";
 const MOST = 60; // small pictures at once
 const SIDE = 44; // and their size in pixels
 
@@ -40,8 +41,9 @@ export class Overlay {
     if (!this.points) return;
     this.#pictures();
     if (this.marks.area) this.#outline(this.marks.area.map(([x, y]) => view.toScreen(x, y)), true);
-    for (const place of this.marks.nearest) this.#ring(place, 5, PAPER, 1, [2, 2]);
-    for (const place of this.marks.manifold) this.#ring(place, 6.5, ACCENT, 1.5);
+    const dot = view.dot(this.points.count);
+    for (const place of this.marks.manifold) this.#ring(place, dot + 1.5, PAPER, 1);
+    for (const place of this.marks.nearest) this.#pin(place, Math.max(1, 0.45 * dot));
     for (const place of this.marks.query) this.#target(...this.#screen(place), PAPER);
     if (this.looked >= 0) this.#ring(this.looked, 10, PAPER, 2);
     if (this.lasso) this.#outline(this.lasso, false);
@@ -57,6 +59,13 @@ export class Overlay {
     this.context.beginPath();
     this.context.arc(x, y, radius, 0, 2 * Math.PI);
     this.#stroke(colour, width, dashes);
+  }
+
+  #pin(place, radius) {
+    this.context.beginPath();
+    this.context.arc(...this.#screen(place), radius, 0, 2 * Math.PI);
+    this.context.fillStyle = SCREEN;
+    this.context.fill();
   }
 
   #target(x, y, colour) {

@@ -37,11 +37,11 @@ export class Points {
     }
   }
 
-  /** The point nearest to a place, no further than `reach`; −1 if there is none. */
+  /** The point nearest to a place, no further than `reach` in either direction; −1 if there is none. reach: [x, y]. */
   nearest(x, y, reach) {
-    let [best, least] = [-1, reach * reach];
-    for (const i of this.near(x - reach, y - reach, x + reach, y + reach)) {
-      const distance = (this.positions[2 * i] - x) ** 2 + (this.positions[2 * i + 1] - y) ** 2;
+    let [best, least] = [-1, 1];
+    for (const i of this.near(x - reach[0], y - reach[1], x + reach[0], y + reach[1])) {
+      const distance = ((this.positions[2 * i] - x) / reach[0]) ** 2 + ((this.positions[2 * i + 1] - y) / reach[1]) ** 2;
       if (distance <= least) [best, least] = [i, distance];
     }
     return best;

@@ -22,6 +22,20 @@ export class QueryCard {
     const examples = state.ids.length + state.not.length + (state.upload ? 1 : 0);
     const body = examples > 1 ? this.#several(collection, state) : state.upload ? this.#uploaded(state) : this.#item(collection, state.ids[0]);
     this.body.replaceChildren(...body.filter(Boolean));
+    this.body.dataset.kind = examples > 1 ? "several" : "one";
+  }
+
+  /** A small likeness of the query; of several examples, the first. */
+  face(collection, { ids, upload }) {
+    const known = this.pictures.known(upload);
+    const alt = "The query";
+    if (known) return make("img", { class: "face", src: known.url, alt });
+    if (!upload && collection.visible) {
+      const image = pictureOf(collection, ids[0], { size: 128, alt });
+      image.classList.add("face");
+      return image;
+    }
+    return make("span", { class: "face name" }, alt);
   }
 
   #item(collection, id) {
@@ -35,7 +49,7 @@ export class QueryCard {
       image.addEventListener("load", ready, { once: true });
     }
     const hint = collection.info.pictures && make("p", { class: "hint" }, "Draw a box on it to search with a part.");
-    return [frame, name, hint, this.#facts(collection, id)];
+    return [frame, make("div", {}, name, hint || null, this.#facts(collection, id))];
   }
 
   #facts(collection, id) {
@@ -55,7 +69,7 @@ export class QueryCard {
     new Box(frame, known, state.box, (box) => this.tell.change({ box }));
     const whole = state.box && make("button", { type: "button", class: "quiet", onclick: () => this.tell.change({ box: null }) }, "Whole picture");
     const hint = state.box ? null : make("p", { class: "hint" }, "Draw a box on it to search with a part.");
-    return [frame, make("p", { class: "query-name" }, state.box ? "Part of your picture" : "Your picture"), hint, whole];
+    return [frame, make("div", {}, make("p", { class: "query-name" }, state.box ? "Part of your picture" : "Your picture"), hint, whole)];
   }
 
   #several(collection, { ids, not, upload, box }) {

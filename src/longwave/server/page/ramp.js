@@ -36,13 +36,16 @@ function at(share) {
 /** 256 colours, [red, green, blue] each. */
 export const RAMP = Array.from({ length: 256 }, (_, level) => at(level / 255));
 
-// Waves fall over many powers of ten; the ramp shows the first of them.
-const DECADES = 3;
+// Waves fall over many powers of ten: a root makes them comparable. The server takes the same for those of the map.
+const ROOT = 4;
 
 /** A share of the largest value, 0 … 1, to a level of the ramp, 0 … 255. */
-export function level(share) {
-  if (!(share > 0)) return 0;
-  return Math.max(0, Math.min(255, Math.round(255 * (1 + Math.log10(share) / DECADES))));
-}
+export const level = (share) => rootLevel(Math.max(0, share) ** (1 / ROOT));
+
+/** The same of the root of a share. */
+export const rootLevel = (root) => Math.max(0, Math.min(255, Math.round(255 * root)));
+
+/** The share that a root stands for. */
+export const shareOf = (root) => root ** ROOT;
 
 export const colour = (share) => `rgb(${RAMP[level(share)].join(" ")})`;

@@ -32,7 +32,7 @@ const packed = ([red, green, blue]) => ((255 << 24) | (blue << 16) | (green << 8
 const COLOURS = Uint32Array.from(RAMP, packed);
 
 /** Dots at scale · position + shift, coloured by level, in this order. image: ImageData; ground: [r, g, b]. */
-export function splat(image, positions, levels, order, { scale, shiftX, shiftY, radius, ground }) {
+export function splat(image, positions, levels, order, { scaleX, scaleY, shiftX, shiftY, radius, ground }) {
   const { width, height, data: bytes } = image;
   const pixels = new Uint32Array(bytes.buffer);
   pixels.fill(packed(ground));
@@ -41,8 +41,8 @@ export function splat(image, positions, levels, order, { scale, shiftX, shiftY, 
   const rim = Math.ceil(radius) + 1;
   for (let k = 0; k < order.length; k++) {
     const i = order[k];
-    const x = Math.round(positions[2 * i] * scale + shiftX);
-    const y = Math.round(shiftY - positions[2 * i + 1] * scale);
+    const x = Math.round(positions[2 * i] * scaleX + shiftX);
+    const y = Math.round(shiftY - positions[2 * i + 1] * scaleY);
     if (x < rim || y < rim || x >= width - rim || y >= height - rim) continue;
     const stamp = levels[i] < FAINT ? small : large;
     const colour = COLOURS[levels[i]];

@@ -42,11 +42,13 @@ export class Tile {
       signButton("−", `Less like ${id}`, act("less"), { tabindex: -1 }),
       signButton("?", `Why ${id}`, act("why"), { tabindex: -1, class: "ask-why" }),
     );
-    if (collection.visible) this.main.append(make("span", { class: "frame" }, pictureOf(collection, id)));
-    this.main.append(
-      make("span", { class: "line", "aria-hidden": "true" }, this.rank, this.move, this.truth, this.score),
-      this.facts,
-    );
+    const line = make("span", { class: "line", "aria-hidden": "true" }, this.rank, this.move, this.score);
+    if (collection.visible) this.main.append(make("span", { class: "frame" }, pictureOf(collection, id), this.truth), line);
+    else {
+      line.append(this.truth);
+      this.main.append(line);
+    }
+    this.main.append(this.facts);
     this.element = make("li", { class: "hit", "data-id": String(id) }, this.main, this.tools);
   }
 
@@ -58,7 +60,7 @@ export class Tile {
     this.move.className = `move ${moved.kind}`;
     this.move.title = moved.text;
     this.truth.textContent = relevant === undefined ? "" : relevant ? "✓" : "✗";
-    this.truth.className = `truth ${relevant ? "right" : "wrong"}`;
+    this.truth.className = `truth ${relevant === undefined ? "" : relevant ? "right" : "wrong"}`;
     this.element.dataset.moved = moved.kind;
     this.facts.replaceChildren(...this.#named(columns, values));
     const known = relevant === undefined ? "" : relevant ? ", right" : ", wrong";

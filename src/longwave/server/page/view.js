@@ -1,6 +1,9 @@
 // Where on the map one is: a centre in the plane and a scale in pixels. It moves by dragging, wheel, pinch and keys.
+// Distances on a map like this mean little, so it is stretched, within limits, to fill its screen.
 
 const NEAREST = 400;
+const STRETCH = 1.7;
+const FILL = 0.47; // of the screen's width or height for a step of 1, at zoom 1
 
 export class View {
   width = 1;
@@ -14,23 +17,27 @@ export class View {
     this.height = Math.max(1, height);
   }
 
-  /** Pixels for a step of 1 in the plane; at zoom 1 all of [−1, 1]² is seen. */
-  get scale() {
-    return 0.47 * Math.min(this.width, this.height) * this.zoom;
+  /** Pixels for a step of 1 in the plane, to the right and up; at zoom 1 all of [−1, 1]² is seen. */
+  get scaleX() {
+    return FILL * Math.min(this.width, STRETCH * this.height) * this.zoom;
+  }
+
+  get scaleY() {
+    return FILL * Math.min(this.height, STRETCH * this.width) * this.zoom;
   }
 
   /** A place of the plane on the screen, and back. */
   toScreen(x, y) {
-    return [this.width / 2 + (x - this.x) * this.scale, this.height / 2 - (y - this.y) * this.scale];
+    return [this.width / 2 + (x - this.x) * this.scaleX, this.height / 2 - (y - this.y) * this.scaleY];
   }
 
   toPlane(px, py) {
-    return [this.x + (px - this.width / 2) / this.scale, this.y - (py - this.height / 2) / this.scale];
+    return [this.x + (px - this.width / 2) / this.scaleX, this.y - (py - this.height / 2) / this.scaleY];
   }
 
   pan(dx, dy) {
-    this.x = Math.max(-1, Math.min(1, this.x - dx / this.scale));
-    this.y = Math.max(-1, Math.min(1, this.y + dy / this.scale));
+    this.x = Math.max(-1, Math.min(1, this.x - dx / this.scaleX));
+    this.y = Math.max(-1, Math.min(1, this.y + dy / this.scaleY));
   }
 
   /** Nearer or further by a factor; what is under (px, py) stays there. */
@@ -51,5 +58,11 @@ export class View {
     const [x0, y1] = this.toPlane(0, 0);
     const [x1, y0] = this.toPlane(this.width, this.height);
     return [x0, y0, x1, y1];
+  }
+
+  /** The radius of a dot in pixels, of so many: together they fill a twelfth of the screen; they grow more slowly than the map. */
+  dot(count) {
+    const share = Math.sqrt((0.08 * this.width * this.height) / (Math.PI * Math.max(count, 200)));
+    return Math.max(0.7, Math.min(7, Math.min(4, share) * this.zoom ** 0.4));
   }
 }

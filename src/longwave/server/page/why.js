@@ -52,11 +52,12 @@ export class Why {
     this.body.replaceChildren(make("p", { class: "empty" }, text));
   }
 
-  show(collection, answer) {
+  /** face: what the query looks like, an element. */
+  show(collection, answer, face) {
     const item = (id) => this.#item(collection, id);
     this.body.replaceChildren(
       make("p", { class: "why-sum" }, sentence(answer)),
-      section("The way", this.#path(answer.path, item)),
+      section("The way", this.#path(answer.path, item, face)),
       section("What each neighbour of the query adds", this.#bars(answer.neighbors, item)),
       section("The graph around it", ...this.#graph(answer)),
     );
@@ -68,12 +69,12 @@ export class Why {
     return button;
   }
 
-  #path(path, item) {
+  #path(path, item, face) {
     if (!path.length) return make("p", { class: "hint" }, "No chain of neighbours leads from the query to it: it was found by its similarity alone.");
     return make(
       "ol",
       { class: "way" },
-      make("li", { class: "way-start" }, "query"),
+      make("li", { class: "way-start" }, face),
       ...path.map((id, i) => make("li", { class: i === path.length - 1 ? "way-end" : "" }, item(id))),
     );
   }

@@ -4,10 +4,11 @@ const plural = (count, one) => (count === 1 ? `1 ${one}` : `${count.toLocaleStri
 
 export { plural };
 
+/** Three digits behind the point, or two that count where it is small. */
 export function score(value) {
-  if (value === 0) return "0";
   const size = Math.abs(value);
-  return size >= 100 || size < 0.001 ? value.toExponential(1) : value.toFixed(3);
+  if (size >= 0.1 || size === 0) return value.toFixed(size >= 100 ? 0 : 3);
+  return size >= 1e-4 ? String(Number(value.toPrecision(2))) : value.toExponential(1);
 }
 
 export function milliseconds(value) {
