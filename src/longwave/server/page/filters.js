@@ -35,7 +35,7 @@ export class Filters {
   }
 
   /** Values seen in hits are proposed. columns: { name: [values] } */
-  learn(columns = {}) {
+  learn(columns) {
     for (const [name, values] of Object.entries(columns)) {
       const known = this.known.get(name) ?? this.known.set(name, new Set()).get(name);
       for (const value of values.flat()) if (value !== null && known.size < 200) known.add(String(value));

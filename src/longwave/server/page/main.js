@@ -146,7 +146,7 @@ function showHits(answer, body) {
   answered = { answer, question: body };
   notice.clear();
   columns.show(collection, answer, shownColumns(collection.info, store.state));
-  filters.learn(answer.manifold.columns);
+  filters.learn(answer.manifold.columns ?? {});
   const trust = confidence(answer.manifold.confidence);
   Object.assign(find("#trust"), { textContent: trust.text }).dataset.tone = trust.tone;
   showTimes(answer.milliseconds, answer.manifold.route);
@@ -160,11 +160,13 @@ function mark() {
   map.mark({ query: store.state.ids, nearest: nearest.ids, manifold: manifold.ids, area: store.state.area });
 }
 
+const row = (name, value) => make("div", {}, make("dt", {}, name), make("dd", {}, value));
+
 function showTimes({ first, second, queue, total, whole }, route) {
   const rows = { "First search": first, "Second search": second, "Waiting for a turn": queue, "Server in all": total, "Network and browser": whole - total };
   find("#times").replaceChildren(
-    ...Object.entries(rows).filter(([, value]) => Number.isFinite(value)).flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, milliseconds(Math.max(0, value)))]),
-    ...(route ? [make("dt", {}, "Way"), make("dd", {}, route)] : []),
+    ...Object.entries(rows).filter(([, value]) => Number.isFinite(value)).map(([name, value]) => row(name, milliseconds(Math.max(0, value)))),
+    ...(route ? [row("Way", route)] : []),
   );
 }
 
@@ -273,6 +275,10 @@ const back = () => store.depth > 0 && history.back();
 const toggleMap = () => store.change({ view: store.state.view === "map" ? "results" : "map" });
 
 onClick("#back", back);
+onClick(".skip", (event) => {
+  event.preventDefault(); // the part behind # is the state
+  find("#results").focus();
+});
 onClick("#random", random);
 onClick("#share", share);
 onClick("#enlarge", toggleMap);

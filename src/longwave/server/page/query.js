@@ -56,7 +56,7 @@ export class QueryCard {
     if (!collection.info.columns.length) return null;
     const list = make("dl", { class: "facts" });
     collection.item(id).then(
-      ({ metadata }) => list.append(...Object.entries(metadata).slice(0, 8).flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, String(value ?? "–"))])),
+      ({ metadata }) => list.append(...Object.entries(metadata).slice(0, 8).map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, String(value ?? "–"))))),
       () => list.remove(),
     );
     return list;

@@ -16,8 +16,8 @@ export function pictureOf(collection, id, { size = 256, alt = "" } = {}) {
 }
 
 function facts(columns, values) {
-  const rows = columns.map((name) => [make("dt", {}, name), make("dd", {}, text(values?.[name]))]);
-  return make("dl", { class: "facts" }, ...rows.flat());
+  const row = (name) => make("div", {}, make("dt", {}, name), make("dd", {}, text(values?.[name])));
+  return make("dl", { class: "facts" }, ...columns.map(row));
 }
 
 const text = (value) => (value === null || value === undefined ? "–" : Array.isArray(value) ? value.join(", ") : String(value));
@@ -34,6 +34,7 @@ export class Tile {
     this.move = make("span", { class: "move" });
     this.score = make("span", { class: "score" });
     this.truth = make("span", { class: "truth" });
+    this.name = make("span", { class: "name", title: String(id) }, shortName(id));
     this.facts = make("div", { class: "hit-facts" });
     this.tools = make(
       "div",
@@ -42,10 +43,12 @@ export class Tile {
       signButton("−", `Less like ${id}`, act("less"), { tabindex: -1 }),
       signButton("?", `Why ${id}`, act("why"), { tabindex: -1, class: "ask-why" }),
     );
-    const line = make("span", { class: "line", "aria-hidden": "true" }, this.rank, this.move, this.score);
-    if (collection.visible) this.main.append(make("span", { class: "frame" }, pictureOf(collection, id), this.truth), line);
-    else {
-      line.append(this.truth);
+    const line = make("span", { class: "line", "aria-hidden": "true" }, this.rank, this.move);
+    if (collection.visible) {
+      line.append(this.score);
+      this.main.append(make("span", { class: "frame" }, pictureOf(collection, id), this.truth), line, this.name);
+    } else {
+      line.append(this.name, this.truth, this.score);
       this.main.append(line);
     }
     this.main.append(this.facts);
@@ -62,14 +65,9 @@ export class Tile {
     this.truth.textContent = relevant === undefined ? "" : relevant ? "✓" : "✗";
     this.truth.className = `truth ${relevant === undefined ? "" : relevant ? "right" : "wrong"}`;
     this.element.dataset.moved = moved.kind;
-    this.facts.replaceChildren(...this.#named(columns, values));
+    this.facts.replaceChildren(...(columns.length ? [facts(columns, values)] : []));
     const known = relevant === undefined ? "" : relevant ? ", right" : ", wrong";
     this.main.setAttribute("aria-label", `${this.id}, rank ${rank}, score ${score(value)}, ${moved.text}${known}. Search with it`);
-  }
-
-  #named(columns, values) {
-    const name = this.collection.info.draw && columns.length ? [] : [make("span", { class: "name", title: String(this.id) }, shortName(this.id))];
-    return columns.length ? [...name, facts(columns, values)] : name;
   }
 
   /** Only one tile of a column is in the tab order; its tools come with it. */
