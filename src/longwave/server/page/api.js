@@ -90,7 +90,18 @@ export class Collection {
   response = (filter, signal) => json(`${this.root}/response?filter=${encodeURIComponent(filter)}`, { signal });
   item = (id) => json(`${this.root}/items/${encodeURIComponent(id)}`);
   find = async (text, signal) => (await json(`${this.root}/find?k=8&text=${encodeURIComponent(text)}`, { signal })).ids;
-  map = () => floats(`${this.root}/map`);
+  /** Places of all items. A large map may take longer to make than a request may last; the server goes on with it. */
+  async map() {
+    for (let turn = 0; ; turn++) {
+      try {
+        return await floats(`${this.root}/map`);
+      } catch (error) {
+        if (error.status !== 503 || turn === 20) throw error;
+        await pause(3000);
+      }
+    }
+  }
+
   upload = (picture) => json(`${this.root}/pictures`, { body: picture, type: picture.type || "image/jpeg" });
 
   ids = async (start, count) => (await json(`${this.root}/ids?start=${start}&count=${count}`)).ids;

@@ -36,16 +36,16 @@ function at(share) {
 /** 256 colours, [red, green, blue] each. */
 export const RAMP = Array.from({ length: 256 }, (_, level) => at(level / 255));
 
-// Waves fall over many powers of ten: a root makes them comparable. The server takes the same for those of the map.
-const ROOT = 4;
+// Waves fall over many powers of ten. The server sends the fourth root of each share of the largest, so that none is
+// lost; the ramp shows the square root, which tells apart what has arrived in full from what a wide filter leaves
+// everywhere.
+const SENT = 4;
+const SHOWN = 2;
 
 /** A share of the largest value, 0 … 1, to a level of the ramp, 0 … 255. */
-export const level = (share) => rootLevel(Math.max(0, share) ** (1 / ROOT));
+export const level = (share) => Math.max(0, Math.min(255, Math.round(255 * Math.max(0, share) ** (1 / SHOWN))));
 
-/** The same of the root of a share. */
-export const rootLevel = (root) => Math.max(0, Math.min(255, Math.round(255 * root)));
-
-/** The share that a root stands for. */
-export const shareOf = (root) => root ** ROOT;
+/** The share that the server meant. */
+export const shareOf = (sent) => sent ** SENT;
 
 export const colour = (share) => `rgb(${RAMP[level(share)].join(" ")})`;

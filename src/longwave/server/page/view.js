@@ -63,6 +63,6 @@ export class View {
   /** The radius of a dot in pixels, of so many: together they fill a twelfth of the screen; they grow more slowly than the map. */
   dot(count) {
     const share = Math.sqrt((0.08 * this.width * this.height) / (Math.PI * Math.max(count, 200)));
-    return Math.max(0.7, Math.min(5, Math.min(3.5, share) * this.zoom ** 0.4));
+    return Math.max(1, Math.min(5, Math.min(3.5, share) * this.zoom ** 0.4));
   }
 }
