@@ -5,7 +5,7 @@ import { calm, find, make } from "./dom.js";
 import { listen } from "./gestures.js";
 import { Overlay } from "./overlay.js";
 import { Points } from "./points.js";
-import { level, RAMP, shareOf } from "./ramp.js";
+import { levels, RAMP, shareOf } from "./ramp.js";
 import { byLevel, splat } from "./splat.js";
 import { pictureOf } from "./tile.js";
 import { View } from "./view.js";
@@ -70,7 +70,7 @@ export class WaveMap {
   /** The wave at every item, as the fourth root of its share of the largest. */
   wave(roots) {
     if (!this.points || roots.length !== this.target.length) return;
-    for (let i = 0; i < roots.length; i++) this.target[i] = level(shareOf(roots[i]));
+    levels(roots, this.target);
     this.roots = roots;
     this.#flow();
   }

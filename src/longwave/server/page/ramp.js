@@ -37,8 +37,7 @@ function at(share) {
 export const RAMP = Array.from({ length: 256 }, (_, level) => at(level / 255));
 
 // Waves fall over many powers of ten. The server sends the fourth root of each share of the largest, so that none is
-// lost; the ramp shows the square root, which tells apart what has arrived in full from what a wide filter leaves
-// everywhere.
+// lost; the ramp shows the square root.
 const SENT = 4;
 const SHOWN = 2;
 
@@ -47,5 +46,21 @@ export const level = (share) => Math.max(0, Math.min(255, Math.round(255 * Math.
 
 /** The share that the server meant. */
 export const shareOf = (sent) => sent ** SENT;
+
+// What the best few have is full brightness: one item that is the query's twin would leave the others in the dark.
+const FULL = 16;
+
+/** What the server sent of all items, to their levels. out: Uint8Array. */
+export function levels(sent, out) {
+  const best = new Float32Array(Math.min(FULL, sent.length)); // ascending
+  for (const value of sent) {
+    if (value <= best[0]) continue;
+    let i = 0;
+    while (i + 1 < best.length && best[i + 1] < value) best[i] = best[++i];
+    best[i] = value;
+  }
+  const full = shareOf(best.find((value) => value > 0) ?? 1);
+  for (let i = 0; i < sent.length; i++) out[i] = level(shareOf(sent[i]) / full);
+}
 
 export const colour = (share) => `rgb(${RAMP[level(share)].join(" ")})`;

@@ -8,8 +8,12 @@ export { plural };
 export function score(value) {
   const size = Math.abs(value);
   if (size >= 0.1 || size === 0) return value.toFixed(size >= 100 ? 0 : 3);
-  return size >= 1e-4 ? String(Number(value.toPrecision(2))) : value.toExponential(1);
+  if (size >= 1e-4) return String(Number(value.toPrecision(2)));
+  const [digits, power] = value.toExponential(1).split("e");
+  return `${digits}·10${[...power].map((sign) => RAISED[sign] ?? "").join("")}`;
 }
+
+const RAISED = { "-": "⁻", ...Object.fromEntries([..."⁰¹²³⁴⁵⁶⁷⁸⁹"].map((sign, i) => [i, sign])) };
 
 export function milliseconds(value) {
   if (value === undefined || value === null) return "–";
