@@ -22,7 +22,8 @@ _RUN = """async (kind) => {
   let last = await new Promise(requestAnimationFrame);
   for (let i = 0; i < 90; i++) {
     if (kind === "pan") stage.dispatchEvent(new PointerEvent("pointermove", at(80 * Math.sin(i / 8))));
-    if (kind === "zoom") stage.dispatchEvent(new WheelEvent("wheel", { ...at(0), deltaY: i < 45 ? -60 : 60, cancelable: true }));
+    const wheel = { ...at(0), deltaY: i < 45 ? -60 : 60, cancelable: true };
+    if (kind === "zoom") stage.dispatchEvent(new WheelEvent("wheel", wheel));
     const now = await new Promise(requestAnimationFrame);
     times.push(now - last);
     last = now;

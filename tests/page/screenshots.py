@@ -1,7 +1,9 @@
 """Pictures of the page, of digits alone.
 
-    python tests/page/screenshots.py                    # those of the README: docs/images/page-*.png
+    python tests/page/screenshots.py                    # those of the documents: docs/images/page-*.png
     python tests/page/screenshots.py --all -o shots     # every view, light and dark, desktop and phone
+
+Starts a server and a browser of its own.
 """
 
 import argparse

@@ -29,7 +29,12 @@ async function request(path, { body, signal, type, method } = {}) {
   const content = body === undefined || type ? body : JSON.stringify(body);
   let answer;
   try {
-    answer = await fetch(path, { method: method ?? (body === undefined ? "GET" : "POST"), headers, body: content, signal });
+    answer = await fetch(path, {
+      method: method ?? (body === undefined ? "GET" : "POST"),
+      headers,
+      body: content,
+      signal,
+    });
   } catch (error) {
     if (signal?.aborted) throw error;
     throw new Gone(error.message);
@@ -108,7 +113,8 @@ export class Collection {
 
   async allIds() {
     const all = [];
-    for (let page = [0]; page.length && all.length < this.info.items; all.push(...page)) page = await this.ids(all.length, 100_000);
+    for (let page = [0]; page.length && all.length < this.info.items; all.push(...page))
+      page = await this.ids(all.length, 100_000);
     return all;
   }
 
@@ -138,7 +144,13 @@ async function timed(work) {
 const kept = new Map();
 
 async function blobUrl(path) {
-  if (!kept.has(path)) kept.set(path, request(path).then((answer) => answer.blob()).then(URL.createObjectURL));
+  if (!kept.has(path))
+    kept.set(
+      path,
+      request(path)
+        .then((answer) => answer.blob())
+        .then(URL.createObjectURL),
+    );
   while (kept.size > 2000) {
     const [oldest, url] = kept.entries().next().value;
     kept.delete(oldest);

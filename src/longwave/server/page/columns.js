@@ -33,7 +33,12 @@ class Column {
       const tile = this.tiles.get(key) ?? new Tile(collection, id, this.side, this.actions);
       const values = Object.fromEntries(columns.map((name) => [name, hits.columns?.[name]?.[i]]));
       tile.update({
-        rank: i + 1, other: other.get(key), score: hits.scores[i], relevant: truth?.relevant[i], columns, values,
+        rank: i + 1,
+        other: other.get(key),
+        score: hits.scores[i],
+        relevant: truth?.relevant[i],
+        columns,
+        values,
       });
       next.set(key, tile);
     });
@@ -80,7 +85,14 @@ class Column {
   #key(event) {
     const tile = this.tiles.get(event.target.closest(".hit")?.dataset.id);
     if (!tile || event.altKey || event.ctrlKey || event.metaKey) return;
-    const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: this.#across(), ArrowUp: -this.#across(), Home: -Infinity, End: Infinity }[event.key];
+    const step = {
+      ArrowRight: 1,
+      ArrowLeft: -1,
+      ArrowDown: this.#across(),
+      ArrowUp: -this.#across(),
+      Home: -Infinity,
+      End: Infinity,
+    }[event.key];
     const act = { "+": "more", "=": "more", "-": "less", w: "why", W: "why" }[event.key];
     if (step !== undefined) this.#go(tile.element, step);
     else if (act) this.actions[act](tile.id);
@@ -126,4 +138,3 @@ export class Columns {
     this.root.classList.toggle("drawn", collection.info.draw !== null && !collection.info.pictures);
   }
 }
-

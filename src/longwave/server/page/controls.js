@@ -20,7 +20,14 @@ const parametersOf = (filter) => [filter, ...(filter.more ?? [])];
 class Slider {
   constructor(id, label, range, { tell, reset = null, hint = "" }) {
     this.range = range;
-    this.input = make("input", { type: "range", id, min: 0, max: STEPS, step: 1, "aria-describedby": hint ? `${id}-hint` : null });
+    this.input = make("input", {
+      type: "range",
+      id,
+      min: 0,
+      max: STEPS,
+      step: 1,
+      "aria-describedby": hint ? `${id}-hint` : null,
+    });
     this.output = make("output", { for: id });
     this.input.addEventListener("input", () => tell(this.#value(), true));
     this.input.addEventListener("change", () => tell(this.#value(), false));
@@ -63,17 +70,33 @@ export class Controls {
 
   open({ info }) {
     this.info = info;
-    this.select.replaceChildren(...info.filters.map(({ name }) => make("option", { value: name }, TITLES[name] ?? name)));
+    this.select.replaceChildren(
+      ...info.filters.map(({ name }) => make("option", { value: name }, TITLES[name] ?? name)),
+    );
     this.#shape = "";
     const change = (name) => (value, moving) => this.store.change({ [name]: value }, { moving });
     const most = { neighbors: Math.min(100, info.items), k: Math.min(200, info.items) };
     const reset = (name) => () => this.store.change({ [name]: null });
-    this.neighbors = new Slider("neighbors", "Neighbours", { parameter: "neighbors", min: 1, max: most.neighbors }, {
-      tell: change("neighbors"), reset: reset("neighbors"), hint: "vectors that the search starts from",
-    });
-    this.blend = new Slider("blend", "Blend", { parameter: "blend", min: 0, max: 2 }, {
-      tell: change("blend"), reset: reset("blend"), hint: "what plain similarity adds",
-    });
+    this.neighbors = new Slider(
+      "neighbors",
+      "Neighbours",
+      { parameter: "neighbors", min: 1, max: most.neighbors },
+      {
+        tell: change("neighbors"),
+        reset: reset("neighbors"),
+        hint: "vectors that the search starts from",
+      },
+    );
+    this.blend = new Slider(
+      "blend",
+      "Blend",
+      { parameter: "blend", min: 0, max: 2 },
+      {
+        tell: change("blend"),
+        reset: reset("blend"),
+        hint: "what plain similarity adds",
+      },
+    );
     this.k = new Slider("k", "Hits", { parameter: "k", min: 1, max: most.k }, { tell: change("k") });
     this.places.more.replaceChildren(this.k.element, this.neighbors.element, this.blend.element);
   }
@@ -106,7 +129,10 @@ export class Controls {
     this.#shape = name;
     const ranges = known ? parametersOf(known) : [];
     this.#sliders = ranges.map(
-      (range, i) => new Slider(`filter-${range.parameter}`, GREEK[range.parameter] ?? range.parameter, range, { tell: (value, moving) => this.#set(i, value, moving) }),
+      (range, i) =>
+        new Slider(`filter-${range.parameter}`, GREEK[range.parameter] ?? range.parameter, range, {
+          tell: (value, moving) => this.#set(i, value, moving),
+        }),
     );
     this.places.filter.replaceChildren(...this.#sliders.map(({ element }) => element));
   }

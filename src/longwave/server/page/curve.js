@@ -19,12 +19,22 @@ export function drawCurve(svg, own, { eigenvalues: lambdas, response: gains }) {
   const y = (gain) => HEIGHT - EDGE.bottom - ((gain - bottom) / (top - bottom)) * (HEIGHT - EDGE.top - EDGE.bottom);
   const passed = own.map((lambda) => gains[firstFrom(lambdas, lambda)]);
   const stems = own.map((lambda, i) =>
-    draw("line", { x1: f(x(lambda)), x2: f(x(lambda)), y1: f(y(0)), y2: f(y(passed[i])), stroke: colour(Math.max(0, passed[i] / top)) }),
+    draw("line", {
+      x1: f(x(lambda)),
+      x2: f(x(lambda)),
+      y1: f(y(0)),
+      y2: f(y(passed[i])),
+      stroke: colour(Math.max(0, passed[i] / top)),
+    }),
   );
   const shown = lambdas.map((lambda, i) => [lambda, gains[i]]).filter(([lambda]) => lambda >= least);
   const line = shown.map(([lambda, gain], i) => `${i ? "L" : "M"}${f(x(lambda))} ${f(y(gain))}`).join("");
   const ticks = TICKS.filter((lambda) => lambda >= least).map((lambda) =>
-    draw("text", { x: f(x(lambda)), y: HEIGHT - 6, "text-anchor": lambda === 1 ? "end" : "middle" }, lambda === 1 ? "λ 1" : String(lambda).replace("-", "−")),
+    draw(
+      "text",
+      { x: f(x(lambda)), y: HEIGHT - 6, "text-anchor": lambda === 1 ? "end" : "middle" },
+      lambda === 1 ? "λ 1" : String(lambda).replace("-", "−"),
+    ),
   );
   const axis = draw("line", { class: "axis", x1: EDGE.left, x2: WIDTH - EDGE.right, y1: f(y(0)), y2: f(y(0)) });
   const caption = draw("text", { x: EDGE.left, y: 18 }, "what passes of each wave");

@@ -27,11 +27,18 @@ function field(value) {
 export function csv(answer) {
   const all = rows(answer);
   const names = [...new Set(all.flatMap((row) => Object.keys(row)))];
-  return [names.map(field).join(","), ...all.map((row) => names.map((name) => field(row[name])).join(","))].join("\r\n") + "\r\n";
+  return (
+    [names.map(field).join(","), ...all.map((row) => names.map((name) => field(row[name])).join(","))].join("\r\n") +
+    "\r\n"
+  );
 }
 
 export function json(answer, question) {
-  return JSON.stringify({ question, hits: rows(answer), confidence: answer.manifold.confidence, version: answer.version }, null, 2);
+  return JSON.stringify(
+    { question, hits: rows(answer), confidence: answer.manifold.confidence, version: answer.version },
+    null,
+    2,
+  );
 }
 
 export function save(name, type, text) {

@@ -45,7 +45,9 @@ export class Filters {
 
   show(state, selected) {
     const chips = state.where.map((condition, i) =>
-      this.#chip(sentence(condition), () => this.store.change({ where: state.where.filter((_, j) => j !== i) }, { step: true })),
+      this.#chip(sentence(condition), () =>
+        this.store.change({ where: state.where.filter((_, j) => j !== i) }, { step: true }),
+      ),
     );
     if (state.area) {
       const count = selected === null ? "a selection" : plural(selected, "item");
@@ -55,7 +57,11 @@ export class Filters {
     const chosen = shownColumns(this.info, state);
     this.shown.replaceChildren(
       ...this.info.columns.map(({ name }) => {
-        const box = make("input", { type: "checkbox", checked: chosen.includes(name), onchange: () => this.#choose(name, box.checked) });
+        const box = make("input", {
+          type: "checkbox",
+          checked: chosen.includes(name),
+          onchange: () => this.#choose(name, box.checked),
+        });
         return make("label", { class: "check" }, box, name);
       }),
     );
@@ -77,7 +83,8 @@ export class Filters {
 
   #suit(anew = true) {
     const kind = kindOf(this.#type);
-    if (anew) this.operator.replaceChildren(...operatorsOf(this.#type).map(([value, sign]) => make("option", { value }, sign)));
+    if (anew)
+      this.operator.replaceChildren(...operatorsOf(this.#type).map(([value, sign]) => make("option", { value }, sign)));
     const several = this.operator.value === "$in";
     this.value.type = kind === "date" && !several ? "date" : "text";
     this.value.inputMode = kind === "number" && !several ? "decimal" : "text";
@@ -87,7 +94,8 @@ export class Filters {
   }
 
   #propose() {
-    const known = kindOf(this.#type) === "bool" ? ["true", "false"] : [...(this.known.get(this.column.value) ?? [])].sort();
+    const known =
+      kindOf(this.#type) === "bool" ? ["true", "false"] : [...(this.known.get(this.column.value) ?? [])].sort();
     this.values.replaceChildren(...known.map((value) => make("option", { value })));
   }
 

@@ -13,8 +13,14 @@ export class Finder {
     this.input = find("#find", root);
     this.list = find("#find-list", root);
     this.form = find("#find-form", root);
-    this.ask = asker((text, signal) => this.collection.find(text, signal), (ids) => this.#propose(ids), () => this.#propose([]));
-    this.input.addEventListener("input", () => (this.input.value.trim() ? this.ask(this.input.value.trim()) : this.#propose([])));
+    this.ask = asker(
+      (text, signal) => this.collection.find(text, signal),
+      (ids) => this.#propose(ids),
+      () => this.#propose([]),
+    );
+    this.input.addEventListener("input", () =>
+      this.input.value.trim() ? this.ask(this.input.value.trim()) : this.#propose([]),
+    );
     this.input.addEventListener("keydown", (event) => this.#key(event));
     this.input.addEventListener("blur", () => setTimeout(() => this.#propose([]), 150));
     this.form.addEventListener("submit", (event) => {
@@ -36,7 +42,17 @@ export class Finder {
     this.#chosen = -1;
     this.list.replaceChildren(
       ...this.#proposed.map((id, i) =>
-        make("li", { role: "option", id: `find-${i}`, "aria-selected": "false", onpointerdown: (event) => event.preventDefault(), onclick: () => this.#go(id) }, id),
+        make(
+          "li",
+          {
+            role: "option",
+            id: `find-${i}`,
+            "aria-selected": "false",
+            onpointerdown: (event) => event.preventDefault(),
+            onclick: () => this.#go(id),
+          },
+          id,
+        ),
       ),
     );
     this.list.hidden = !this.#proposed.length;
@@ -47,7 +63,8 @@ export class Finder {
   #key(event) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.key === "Escape" && this.#proposed.length) this.#propose([]);
-    else if (step && this.#proposed.length) this.#choose((this.#chosen + step + this.#proposed.length) % this.#proposed.length);
+    else if (step && this.#proposed.length)
+      this.#choose((this.#chosen + step + this.#proposed.length) % this.#proposed.length);
     else return;
     event.preventDefault();
   }

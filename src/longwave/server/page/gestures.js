@@ -75,9 +75,14 @@ export function listen(stage, view, lassoing, tell) {
     if (event.target !== stage || event.altKey || event.ctrlKey || event.metaKey) return;
     const step = 40;
     const keys = {
-      ArrowLeft: () => view.pan(step, 0), ArrowRight: () => view.pan(-step, 0),
-      ArrowUp: () => view.pan(0, step), ArrowDown: () => view.pan(0, -step),
-      "+": () => view.zoomAt(1.4), "=": () => view.zoomAt(1.4), "-": () => view.zoomAt(1 / 1.4), 0: () => view.reset(),
+      ArrowLeft: () => view.pan(step, 0),
+      ArrowRight: () => view.pan(-step, 0),
+      ArrowUp: () => view.pan(0, step),
+      ArrowDown: () => view.pan(0, -step),
+      "+": () => view.zoomAt(1.4),
+      "=": () => view.zoomAt(1.4),
+      "-": () => view.zoomAt(1 / 1.4),
+      0: () => view.reset(),
     };
     if (event.key === "Enter") tell.enter();
     else if (keys[event.key]) {

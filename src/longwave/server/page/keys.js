@@ -3,7 +3,8 @@
 import { find } from "./dom.js";
 import { kept } from "./kept.js";
 
-const writes = (element) => element.closest("input:not([type=range]):not([type=checkbox]), select, textarea, [contenteditable]");
+const writes = (element) =>
+  element.closest("input:not([type=range]):not([type=checkbox]), select, textarea, [contenteditable]");
 
 /** actions: { key: function }. */
 export function listenKeys(actions) {

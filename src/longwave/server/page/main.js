@@ -66,13 +66,20 @@ function save(kind) {
 
 // ---------------------------------------------------------------- the parts
 
-const pictures = new Pictures({ asked: (upload) => changeQuery({ ids: [], not: [], upload, box: null }), refused: notice.warn });
+const pictures = new Pictures({
+  asked: (upload) => changeQuery({ ids: [], not: [], upload, box: null }),
+  refused: notice.warn,
+});
 const columns = new Columns(find("#results"), actions, link);
 const controls = new Controls(find("#panel"), store);
 const filters = new Filters(find("#panel"), store);
 const finder = new Finder(find("header"), { query: actions.query });
 const trail = new Trail(find("#panel"), pictures, changeQuery);
-const map = new WaveMap(find("#map"), link, { query: actions.query, select: (area) => store.change({ area }, { step: true }), say: notice.say });
+const map = new WaveMap(find("#map"), link, {
+  query: actions.query,
+  select: (area) => store.change({ area }, { step: true }),
+  say: notice.say,
+});
 const why = new Why(find("#why"), link, { query: actions.query, close: () => store.change({ why: null }) });
 const queryCard = new QueryCard(find("#panel"), pictures, { change: changeQuery, boxOnItem });
 
@@ -101,7 +108,11 @@ function question(state) {
   const { k, filter, neighbors, blend, area } = state;
   const [where, drawn] = [whereOf(state.where), area && map.ready ? map.within(area) : null];
   return {
-    query: asked(state), k, filter, neighbors, blend,
+    query: asked(state),
+    k,
+    filter,
+    neighbors,
+    blend,
     where: where ?? drawn,
     ...(where && drawn ? { within: drawn } : {}),
     ...(collection.info.columns.length ? { columns: shownColumns(collection.info, state) } : {}),
@@ -109,9 +120,21 @@ function question(state) {
 }
 
 const compare = asker((body, signal) => busy(collection.compare(body, signal)), showHits, fail);
-const wave = asker((body, signal) => collection.wave(body, signal), (roots) => map.wave(roots), fail);
-const response = asker((filter, signal) => collection.response(filter, signal), (curve) => drawCurve(find("#curve"), collection.info.eigenvalues, curve), fail);
-const explain = asker((body, signal) => collection.explain(body, signal), (answer) => why.show(collection, answer, queryCard.face(collection, store.state)), failWhy);
+const wave = asker(
+  (body, signal) => collection.wave(body, signal),
+  (roots) => map.wave(roots),
+  fail,
+);
+const response = asker(
+  (filter, signal) => collection.response(filter, signal),
+  (curve) => drawCurve(find("#curve"), collection.info.eigenvalues, curve),
+  fail,
+);
+const explain = asker(
+  (body, signal) => collection.explain(body, signal),
+  (answer) => why.show(collection, answer, queryCard.face(collection, store.state)),
+  failWhy,
+);
 
 function ask(state, how = {}) {
   if (!collection || !hasQuery(state)) return;
@@ -163,9 +186,17 @@ function mark() {
 const row = (name, value) => make("div", {}, make("dt", {}, name), make("dd", {}, value));
 
 function showTimes({ first, second, queue, total, whole }, route) {
-  const rows = { "First search": first, "Second search": second, "Waiting for a turn": queue, "Server in all": total, "Network and browser": whole - total };
+  const rows = {
+    "First search": first,
+    "Second search": second,
+    "Waiting for a turn": queue,
+    "Server in all": total,
+    "Network and browser": whole - total,
+  };
   find("#times").replaceChildren(
-    ...Object.entries(rows).filter(([, value]) => Number.isFinite(value)).map(([name, value]) => row(name, milliseconds(Math.max(0, value)))),
+    ...Object.entries(rows)
+      .filter(([, value]) => Number.isFinite(value))
+      .map(([name, value]) => row(name, milliseconds(Math.max(0, value)))),
     ...(route ? [row("Way", route)] : []),
   );
 }
@@ -196,7 +227,8 @@ function show(state) {
   queryCard.show(collection, state);
   find("#back").disabled = store.depth === 0;
   document.body.dataset.view = state.view;
-  for (const tab of document.querySelectorAll("[data-view-button]")) tab.setAttribute("aria-pressed", String(tab.dataset.viewButton === state.view));
+  for (const tab of document.querySelectorAll("[data-view-button]"))
+    tab.setAttribute("aria-pressed", String(tab.dataset.viewButton === state.view));
   find("#enlarge").setAttribute("aria-pressed", String(state.view === "map"));
   if (state.why === null) why.close();
 }
@@ -255,7 +287,8 @@ function mapReady() {
 async function start() {
   try {
     const all = await collections();
-    if (!all.length) return notice.warn("The server has no collection. Start it with one: longwave serve photos.longwave");
+    if (!all.length)
+      return notice.warn("The server has no collection. Start it with one: longwave serve photos.longwave");
     const chosen = all.find(({ name }) => name === store.state.collection) ?? all[0];
     const select = find("#collection");
     select.replaceChildren(...all.map(({ name }) => make("option", { value: name }, name)));
@@ -288,8 +321,11 @@ onClick("#intro-close", () => {
   kept.set("intro", "seen");
   find("#intro").hidden = true;
 });
-for (const tab of document.querySelectorAll("[data-view-button]")) tab.addEventListener("click", () => store.change({ view: tab.dataset.viewButton }));
-find("#collection").addEventListener("change", (event) => store.change({ ...START, collection: event.target.value }, { step: true }));
+for (const tab of document.querySelectorAll("[data-view-button]"))
+  tab.addEventListener("click", () => store.change({ view: tab.dataset.viewButton }));
+find("#collection").addEventListener("change", (event) =>
+  store.change({ ...START, collection: event.target.value }, { step: true }),
+);
 find("#intro").hidden = kept.get("intro") === "seen";
 listenKeys({ "/": () => find("#find").focus(), b: back, r: random, m: toggleMap, t: toggleTheme });
 onTokenNeeded(askToken);

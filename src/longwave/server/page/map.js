@@ -1,5 +1,5 @@
-// The whole collection in two dimensions, coloured by the wave of the query. Dots on one canvas, what is drawn over them
-// (query, hits, a selection, small pictures) on another, so that looking around repaints little.
+// The whole collection in two dimensions, coloured by the wave of the query. Dots are on one canvas; what is drawn over
+// them (query, hits, a selection, small pictures) on another, so that looking around repaints little.
 
 import { calm, find, make } from "./dom.js";
 import { listen } from "./gestures.js";
@@ -31,8 +31,11 @@ export class WaveMap {
     this.overlay = new Overlay(find("#map-over", root), this.view, () => this.#over());
     this.points = null;
     const listener = {
-      moved: (keys) => this.#moved(keys), hover: (x, y) => this.#hover(x, y), click: (x, y) => this.#click(x, y),
-      lasso: (path, done) => this.#lasso(path, done), enter: () => this.#pick(this.#middle()),
+      moved: (keys) => this.#moved(keys),
+      hover: (x, y) => this.#hover(x, y),
+      click: (x, y) => this.#click(x, y),
+      lasso: (path, done) => this.#lasso(path, done),
+      enter: () => this.#pick(this.#middle()),
     };
     listen(this.stage, this.view, () => this.stage.dataset.mode === "lasso", listener);
     this.#buttons();
@@ -93,9 +96,11 @@ export class WaveMap {
   #buttons() {
     const mode = (name) => () => {
       this.stage.dataset.mode = name;
-      for (const button of this.root.querySelectorAll("[data-mode-button]")) button.setAttribute("aria-pressed", String(button.dataset.modeButton === name));
+      for (const button of this.root.querySelectorAll("[data-mode-button]"))
+        button.setAttribute("aria-pressed", String(button.dataset.modeButton === name));
     };
-    for (const name of ["pan", "lasso"]) find(`[data-mode-button=${name}]`, this.root).addEventListener("click", mode(name));
+    for (const name of ["pan", "lasso"])
+      find(`[data-mode-button=${name}]`, this.root).addEventListener("click", mode(name));
     const zoom = (factor) => () => {
       this.view.zoomAt(factor);
       this.#moved();
@@ -104,7 +109,12 @@ export class WaveMap {
     find("#map-out", this.root).addEventListener("click", zoom(1 / 1.6));
     find("#map-select", this.root).addEventListener("click", () => {
       const [x0, y0, x1, y1] = this.view.seen;
-      this.#select([[x0, y0], [x1, y0], [x1, y1], [x0, y1]]);
+      this.#select([
+        [x0, y0],
+        [x1, y0],
+        [x1, y1],
+        [x0, y1],
+      ]);
     });
     mode("pan")();
   }
@@ -177,11 +187,16 @@ export class WaveMap {
     if (this.tip.dataset.id !== String(id)) {
       this.tip.dataset.id = String(id);
       const picture = this.collection.visible ? [pictureOf(this.collection, id, { size: 128 })] : [];
-      this.tip.replaceChildren(...picture, make("span", { class: "name" }, shortName(id)), make("span", { class: "share" }));
+      this.tip.replaceChildren(
+        ...picture,
+        make("span", { class: "name" }, shortName(id)),
+        make("span", { class: "share" }),
+      );
     }
     if (this.roots) find(".share", this.tip).textContent = `x ${score(shareOf(this.roots[place]))}`;
     const right = x < this.view.width / 2;
-    this.tip.style.transform = `translate(${x + (right ? 14 : -14)}px, ${y}px) translate(${right ? "0" : "-100%"}, -50%)`;
+    const beside = `translate(${x + (right ? 14 : -14)}px, ${y}px)`;
+    this.tip.style.transform = `${beside} translate(${right ? "0" : "-100%"}, -50%)`;
   }
 
   #click(px, py) {

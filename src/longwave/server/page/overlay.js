@@ -31,7 +31,10 @@ export class Overlay {
 
   resize(ratio) {
     this.ratio = ratio;
-    [this.canvas.width, this.canvas.height] = [Math.round(this.view.width * ratio), Math.round(this.view.height * ratio)];
+    [this.canvas.width, this.canvas.height] = [
+      Math.round(this.view.width * ratio),
+      Math.round(this.view.height * ratio),
+    ];
   }
 
   draw() {
@@ -40,7 +43,11 @@ export class Overlay {
     context.clearRect(0, 0, view.width, view.height);
     if (!this.points) return;
     this.#pictures();
-    if (this.marks.area) this.#outline(this.marks.area.map(([x, y]) => view.toScreen(x, y)), true);
+    if (this.marks.area)
+      this.#outline(
+        this.marks.area.map(([x, y]) => view.toScreen(x, y)),
+        true,
+      );
     const dot = view.dot(this.points.count);
     for (const place of this.marks.manifold) this.#ring(place, dot + 1.5, PAPER, 1);
     for (const place of this.marks.nearest) this.#pin(place, Math.max(1, 0.45 * dot));
@@ -71,7 +78,12 @@ export class Overlay {
   #target(x, y, colour) {
     this.context.beginPath();
     this.context.arc(x, y, 9, 0, 2 * Math.PI);
-    for (const [dx, dy] of [[1, 0], [-1, 0], [0, 1], [0, -1]]) {
+    for (const [dx, dy] of [
+      [1, 0],
+      [-1, 0],
+      [0, 1],
+      [0, -1],
+    ]) {
       this.context.moveTo(x + 6 * dx, y + 6 * dy);
       this.context.lineTo(x + 15 * dx, y + 15 * dy);
     }
@@ -128,7 +140,10 @@ export class Overlay {
       if (this.pictures.size > 500) this.pictures.delete(this.pictures.keys().next().value);
       const image = new Image();
       image.addEventListener("load", this.repaint);
-      this.collection.picture(id, 128).then((url) => (image.src = url), () => {});
+      this.collection.picture(id, 128).then(
+        (url) => (image.src = url),
+        () => {},
+      );
       this.pictures.set(id, image);
     }
     return this.pictures.get(id);

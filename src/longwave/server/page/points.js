@@ -37,11 +37,12 @@ export class Points {
     }
   }
 
-  /** The point nearest to a place, no further than `reach` in either direction; −1 if there is none. reach: [x, y]. */
+  /** The point nearest to a place, within an ellipse of `reach`, [x, y]; −1 if there is none. */
   nearest(x, y, reach) {
     let [best, least] = [-1, 1];
     for (const i of this.near(x - reach[0], y - reach[1], x + reach[0], y + reach[1])) {
-      const distance = ((this.positions[2 * i] - x) / reach[0]) ** 2 + ((this.positions[2 * i + 1] - y) / reach[1]) ** 2;
+      const distance =
+        ((this.positions[2 * i] - x) / reach[0]) ** 2 + ((this.positions[2 * i + 1] - y) / reach[1]) ** 2;
       if (distance <= least) [best, least] = [i, distance];
     }
     return best;

@@ -5,7 +5,7 @@ import { RAMP } from "./ramp.js";
 // What the wave has not reached steps back: levels below this are drawn smaller.
 const FAINT = 24;
 
-/** A disc as offset in the image and cover 0 … 256 of each pixel, smooth at its rim; the smallest are plain pixels. */
+/** A disc: offset in the image and cover 0 … 256 of each pixel. Its rim is smooth; the smallest are plain pixels. */
 function disc(radius, width) {
   if (radius < 0.8) return Int32Array.of(0, 256);
   if (radius < 1.2) return Int32Array.of(0, 256, 1, 256, width, 256, width + 1, 256);

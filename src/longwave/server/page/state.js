@@ -40,7 +40,8 @@ export function read(hash) {
   const state = { ...START };
   for (const name of TEXTS) if (parts.has(name)) state[name] = parts.get(name);
   for (const [name, short] of Object.entries(LISTS)) state[name] = parts.getAll(short);
-  for (const name of NUMBERS) if (Number.isFinite(Number(parts.get(name) || "?"))) state[name] = Number(parts.get(name));
+  for (const name of NUMBERS)
+    if (Number.isFinite(Number(parts.get(name) || "?"))) state[name] = Number(parts.get(name));
   for (const name of VALUES) {
     try {
       if (parts.has(name)) state[name] = JSON.parse(parts.get(name));
@@ -56,7 +57,20 @@ export const queryOf = ({ ids, not, upload, box }) => ({ ids, not, upload, box }
 
 export const hasQuery = (state) => state.ids.length > 0 || state.upload !== null;
 
-const QUESTION = ["collection", "ids", "not", "upload", "box", "filter", "neighbors", "blend", "k", "where", "area", "columns"];
+const QUESTION = [
+  "collection",
+  "ids",
+  "not",
+  "upload",
+  "box",
+  "filter",
+  "neighbors",
+  "blend",
+  "k",
+  "where",
+  "area",
+  "columns",
+];
 
 /** Whether the hits must be asked for again. */
 export const asksAnew = (state, before) => QUESTION.some((name) => !same(state[name], before[name]));

@@ -6,7 +6,13 @@ import { move, score, shortName } from "./words.js";
 /** An <img> of an item; what cannot be loaded shows its name instead. */
 export function pictureOf(collection, id, { size = 256, alt = "" } = {}) {
   const drawn = collection.info.draw !== null && !collection.info.pictures;
-  const image = make("img", { class: drawn ? "pixels" : "", alt, loading: "lazy", decoding: "async", draggable: "false" });
+  const image = make("img", {
+    class: drawn ? "pixels" : "",
+    alt,
+    loading: "lazy",
+    decoding: "async",
+    draggable: "false",
+  });
   image.addEventListener("error", () => image.replaceWith(make("span", { class: "no-picture" }, shortName(id))));
   collection.picture(id, size).then(
     (url) => (image.src = url),
@@ -20,7 +26,8 @@ function facts(columns, values) {
   return make("dl", { class: "facts" }, ...columns.map(row));
 }
 
-const text = (value) => (value === null || value === undefined ? "–" : Array.isArray(value) ? value.join(", ") : String(value));
+const text = (value) =>
+  value === null || value === undefined ? "–" : Array.isArray(value) ? value.join(", ") : String(value);
 
 /** A tile that is kept while hits come and go. `update` says what changed. */
 export class Tile {
@@ -67,7 +74,10 @@ export class Tile {
     this.element.dataset.moved = moved.kind;
     this.facts.replaceChildren(...(columns.length ? [facts(columns, values)] : []));
     const known = relevant === undefined ? "" : relevant ? ", right" : ", wrong";
-    this.main.setAttribute("aria-label", `${this.id}, rank ${rank}, score ${score(value)}, ${moved.text}${known}. Search with it`);
+    this.main.setAttribute(
+      "aria-label",
+      `${this.id}, rank ${rank}, score ${score(value)}, ${moved.text}${known}. Search with it`,
+    );
   }
 
   /** Only one tile of a column is in the tab order; its tools come with it. */

@@ -35,8 +35,16 @@ export class Trail {
     const [first] = query.ids;
     const name = query.upload ? "your picture" : `${first}`;
     const more = query.ids.length + query.not.length + (query.upload ? 1 : 0) - 1;
-    const image = known ? make("img", { src: known.url, alt: "" }) : first !== undefined && collection.visible ? pictureOf(collection, first, { size: 128 }) : null;
+    const image = known
+      ? make("img", { src: known.url, alt: "" })
+      : first !== undefined && collection.visible
+        ? pictureOf(collection, first, { size: 128 })
+        : null;
     const label = `Back to ${name}${more ? ` and ${more} more` : ""}`;
-    return make("button", { type: "button", class: "mini", "aria-label": label, title: label, onclick: () => this.go(query) }, image ?? shortName(name));
+    return make(
+      "button",
+      { type: "button", class: "mini", "aria-label": label, title: label, onclick: () => this.go(query) },
+      image ?? shortName(name),
+    );
   }
 }

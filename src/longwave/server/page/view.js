@@ -60,7 +60,7 @@ export class View {
     return [x0, y0, x1, y1];
   }
 
-  /** The radius of a dot in pixels, of so many: together they fill a twelfth of the screen; they grow more slowly than the map. */
+  /** The radius of one of so many dots, in pixels: they fill a twelfth of the screen. They grow slower than the map. */
   dot(count) {
     const share = Math.sqrt((0.08 * this.width * this.height) / (Math.PI * Math.max(count, 200)));
     return Math.max(1, Math.min(5, Math.min(3.5, share) * this.zoom ** 0.4));

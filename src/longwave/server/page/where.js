@@ -1,8 +1,25 @@
 // Conditions on metadata as the form has them, { column, operator, value }, and as the server reads them.
 
-const ORDERED = [["$eq", "="], ["$ne", "≠"], ["$gte", "≥"], ["$lte", "≤"], ["$gt", ">"], ["$lt", "<"], ["$in", "one of"], ["$exists", "is known"]];
-const TEXT = [["$eq", "is"], ["$ne", "is not"], ["$in", "one of"], ["$exists", "is known"]];
-const YES_NO = [["$eq", "is"], ["$exists", "is known"]];
+const ORDERED = [
+  ["$eq", "="],
+  ["$ne", "≠"],
+  ["$gte", "≥"],
+  ["$lte", "≤"],
+  ["$gt", ">"],
+  ["$lt", "<"],
+  ["$in", "one of"],
+  ["$exists", "is known"],
+];
+const TEXT = [
+  ["$eq", "is"],
+  ["$ne", "is not"],
+  ["$in", "one of"],
+  ["$exists", "is known"],
+];
+const YES_NO = [
+  ["$eq", "is"],
+  ["$exists", "is known"],
+];
 
 /** What kind of values a column has, from the name of its type. */
 export function kindOf(type) {
@@ -12,7 +29,7 @@ export function kindOf(type) {
   return /int|float|double|decimal|number/.test(type) ? "number" : "text";
 }
 
-export const operatorsOf = (type) => ({ bool: YES_NO, text: TEXT }[kindOf(type)] ?? ORDERED);
+export const operatorsOf = (type) => ({ bool: YES_NO, text: TEXT })[kindOf(type)] ?? ORDERED;
 
 /** Written text to a value of the column: "2020" is a number where the column has numbers. Throws what is wrong. */
 export function valueOf(text, type, operator) {

@@ -64,13 +64,31 @@ export class Why {
   }
 
   #item(collection, id) {
-    const face = collection.visible ? pictureOf(collection, id, { size: 128 }) : make("span", { class: "name" }, shortName(id));
-    const button = make("button", { type: "button", class: "mini", "data-id": String(id), "aria-label": `Search with ${id}`, title: String(id), onclick: () => this.tell.query(id) }, face);
+    const face = collection.visible
+      ? pictureOf(collection, id, { size: 128 })
+      : make("span", { class: "name" }, shortName(id));
+    const button = make(
+      "button",
+      {
+        type: "button",
+        class: "mini",
+        "data-id": String(id),
+        "aria-label": `Search with ${id}`,
+        title: String(id),
+        onclick: () => this.tell.query(id),
+      },
+      face,
+    );
     return button;
   }
 
   #path(path, item, face) {
-    if (!path.length) return make("p", { class: "hint" }, "No chain of neighbours leads from the query to it: it was found by its similarity alone.");
+    if (!path.length)
+      return make(
+        "p",
+        { class: "hint" },
+        "No chain of neighbours leads from the query to it: it was found by its similarity alone.",
+      );
     return make(
       "ol",
       { class: "way" },
@@ -99,7 +117,14 @@ export class Why {
   #graph({ graph, path }) {
     const svg = draw("svg", { class: "screen graph", role: "img" });
     drawGraph(svg, graph, path, { link: this.link, query: this.tell.query });
-    return [svg, make("p", { class: "hint" }, "Size: how much the query saw of it (y). Colour: how much the wave brought (x). The bright line is the way.")];
+    return [
+      svg,
+      make(
+        "p",
+        { class: "hint" },
+        "Size: how much the query saw of it (y). Colour: how much the wave brought (x). The bright line is the way.",
+      ),
+    ];
   }
 }
 
@@ -109,6 +134,8 @@ function sentence({ similarity, path, manifold }) {
   const near = `Its similarity to the query is ${score(similarity)}.`;
   if (!path.length) return near;
   const between = path.length - 1;
-  const steps = between ? `${plural(between, "step")} along the graph from a neighbour of the query` : "It is a neighbour of the query itself";
+  const steps = between
+    ? `${plural(between, "step")} along the graph from a neighbour of the query`
+    : "It is a neighbour of the query itself";
   return `${near} ${between ? `It lies ${steps}` : steps}; ${score(manifold)} reaches it that way.`;
 }

@@ -24,8 +24,13 @@ export function milliseconds(value) {
 export function confidence(value) {
   if (value === null || value === undefined) return { tone: "plain", text: "" };
   const percent = `${Math.round(100 * value)} %`;
-  if (value >= 0.85) return { tone: "sure", text: `The graph is sure here: ${percent} to do at least as well as nearest neighbours.` };
-  if (value >= 0.7) return { tone: "likely", text: `The graph probably helps here: ${percent} to do at least as well as nearest neighbours.` };
+  if (value >= 0.85)
+    return { tone: "sure", text: `The graph is sure here: ${percent} to do at least as well as nearest neighbours.` };
+  if (value >= 0.7)
+    return {
+      tone: "likely",
+      text: `The graph probably helps here: ${percent} to do at least as well as nearest neighbours.`,
+    };
   return { tone: "doubt", text: `The graph is not sure here (${percent}): results lean on nearest neighbours.` };
 }
 
@@ -39,7 +44,11 @@ export function move(own, other, side) {
   const steps = other - own;
   const elsewhere = side === "manifold" ? "among nearest neighbours" : "along the manifold";
   if (steps === 0) return { kind: "same", sign: "=", text: `same rank ${elsewhere}` };
-  return { kind: steps > 0 ? "up" : "down", sign: `${steps > 0 ? "↑" : "↓"}${Math.abs(steps)}`, text: `rank ${other} ${elsewhere}` };
+  return {
+    kind: steps > 0 ? "up" : "down",
+    sign: `${steps > 0 ? "↑" : "↓"}${Math.abs(steps)}`,
+    text: `rank ${other} ${elsewhere}`,
+  };
 }
 
 /** What changed, in one sentence for the live region. */
@@ -47,7 +56,10 @@ export function summary(answer) {
   const near = new Set(answer.nearest.ids.map(String));
   const alone = answer.manifold.ids.filter((id) => !near.has(String(id))).length;
   const parts = [`${plural(answer.manifold.ids.length, "hit")}, ${alone} of them found by the manifold alone.`];
-  if (answer.truth) parts.push(`Average precision ${percent(answer.truth.manifold.ap)}, nearest neighbours ${percent(answer.truth.nearest.ap)}.`);
+  if (answer.truth)
+    parts.push(
+      `Average precision ${percent(answer.truth.manifold.ap)}, nearest neighbours ${percent(answer.truth.nearest.ap)}.`,
+    );
   const trust = confidence(answer.manifold.confidence).text;
   if (trust) parts.push(trust);
   return parts.join(" ");
