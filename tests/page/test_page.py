@@ -227,7 +227,7 @@ def test_what_is_drawn_on_the_map_is_searched_alone(server, visit):
     assert 0 < count < 600
     page.wait_for_url(re.compile("area="))
     restored = opened(visit, page.url)
-    expect(restored.locator(".chip")).to_have_text(page.locator(".chip").inner_text())
+    expect(restored.locator(".chip")).to_have_text(page.locator(".chip").text_content())
     assert ids(restored) == ids(page)
 
 
@@ -235,8 +235,9 @@ def test_the_map_is_hovered_zoomed_and_clicked(server, visit):
     page = opened(visit, server.address + QUERY + "&view=map")
     stage = page.locator("#map-stage")
     stage.focus()
-    for key in ("+", "+", "ArrowLeft", "ArrowRight"):
+    for key in ("+", "+", "ArrowLeft", "ArrowUp"):
         stage.press(key)
+    page.wait_for_timeout(600)  # the live region speaks when things have come to rest
     expect(page.locator("#live")).to_contain_text("In the middle")
     middle = page.locator("#live").inner_text().split(": ")[1]
     stage.press("Enter")

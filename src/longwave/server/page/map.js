@@ -144,12 +144,13 @@ export class WaveMap {
     if (!byKeys || !this.points) return;
     const middle = this.#middle();
     this.overlay.cross = true;
-    if (middle >= 0) this.tell.say(`In the middle: ${this.ids[middle]}`);
+    this.tell.say(middle < 0 ? "No item here." : `In the middle: ${this.ids[middle]}`);
   }
 
   #middle() {
     if (!this.points) return -1;
-    return this.points.nearest(this.view.x, this.view.y, this.#reach(4 * REACH));
+    const { x, y, width, height } = this.view;
+    return this.points.nearest(x, y, this.#reach(0.4 * Math.min(width, height)));
   }
 
   #at(px, py) {
