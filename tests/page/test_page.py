@@ -12,6 +12,7 @@ pytest.importorskip("playwright", reason="no playwright: pip install 'longwave[t
 from playwright.sync_api import expect
 
 QUERY = "#collection=digits&id=17"
+STEPS = [step / 60 for step in range(6, 55)]  # across the map
 
 
 def ids(page, column="manifold"):
@@ -26,9 +27,16 @@ def opened(visit, address, **how):
     return page
 
 
-def asks(page):
-    """Waits until a comparison that begins inside is answered and drawn."""
-    return page.expect_response(lambda answer: answer.url.endswith("/compare") and answer.ok)
+def asks(page, **wanted):
+    """Waits until a comparison with these values, which begins inside, is answered."""
+
+    def right(answer):
+        if not (answer.url.endswith("/compare") and answer.ok):
+            return False
+        body = json.loads(answer.request.post_data)
+        return all(body[name] == value for name, value in wanted.items())
+
+    return page.expect_response(right)
 
 
 def until(page, holds):
@@ -125,12 +133,12 @@ def test_alpha_moves_the_order_and_the_wave(server, visit):
     page = opened(visit, server.address + QUERY)
     expect(page.locator("#curve path")).to_be_attached()
     slider = page.get_by_role("slider", name="α")
-    with asks(page):
+    with asks(page, filter="lowpass:0"):
         slider.press("Home")
     expect(page.locator("#filter-sliders output")).to_have_text("0")
     page.wait_for_load_state("networkidle")
     near, little, curve = ids(page), bright(page), page.locator("#curve path").get_attribute("d")
-    with asks(page):
+    with asks(page, filter="lowpass:0.999"):
         slider.press("End")
     expect(page.locator("#filter-sliders output")).to_have_text("0.999")
     page.wait_for_load_state("networkidle")
@@ -145,12 +153,14 @@ def test_other_filters_and_sliders(server, visit):
     expect(page.get_by_role("slider", name="time")).to_be_visible()
     drawn(page, lambda: page.get_by_role("slider", name="Hits").fill("50"))
     assert len(ids(page)) == int(page.locator("#more-sliders output").first.inner_text())
-    with asks(page) as answer:
+    with asks(page, blend=0):
         page.get_by_role("slider", name="Blend").fill("0")
-    assert json.loads(answer.value.request.post_data)["blend"] == 0
-    with asks(page) as answer:
+    with asks(page, blend=None):
         page.get_by_role("button", name="Blend: as the collection says").click()
-    assert json.loads(answer.value.request.post_data)["blend"] is None
+    with asks(page, filter="walk:0.99,10"):
+        page.get_by_label("Kind of filter").select_option("walk")
+    with asks(page, filter="walk:0.99,100"):
+        page.get_by_role("slider", name="steps").press("End")
 
 
 def test_examples_for_and_against(server, visit):
@@ -242,14 +252,17 @@ def test_the_map_is_hovered_zoomed_and_clicked(server, visit):
     middle = page.locator("#live").inner_text().split(": ")[1]
     stage.press("Enter")
     expect(page.locator(".query-name")).to_have_text(middle)
-    box = stage.bounding_box()
-    centre = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    page.mouse.move(*centre)
-    for dx in range(0, 200, 6):
-        page.mouse.move(centre[0] + dx, centre[1])
-        if page.locator("#map-tip").is_visible():
+    stage.press("0")
+    box, tip = stage.bounding_box(), page.locator("#map-tip")
+    places = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for y in (0.5, 0.4, 0.6) for x in STEPS]
+    for place in places:
+        page.mouse.move(*place)
+        if tip.is_visible():
             break
-    expect(page.locator("#map-tip .name")).not_to_be_empty()
+    wanted = tip.locator(".name").inner_text()
+    page.mouse.down()
+    page.mouse.up()
+    expect(page.locator(".query-name")).to_have_text(wanted)
 
 
 def test_the_address_is_the_whole_state(server, visit):
