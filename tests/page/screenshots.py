@@ -14,8 +14,8 @@ from served import HOW, Server, chromium
 
 DESKTOP, PHONE = (1400, 900), (390, 844)
 # A digit whose neighbours are of other kinds, and whose chain is not.
-_QUERY = "#id=746"
-_ITEM = "356"
+_QUERY = "#id=129"
+_ITEM = "1410"
 # Name: part of the address behind #, size, scheme.
 README = {
     "page-columns": (_QUERY, DESKTOP, "light"),

@@ -112,9 +112,12 @@ export class Collection {
   ids = async (start, count) => (await json(`${this.root}/ids?start=${start}&count=${count}`)).ids;
 
   async allIds() {
-    const all = [];
-    for (let page = [0]; page.length && all.length < this.info.items; all.push(...page))
-      page = await this.ids(all.length, 100_000);
+    let all = [];
+    while (all.length < this.info.items) {
+      const page = await this.ids(all.length, 100_000);
+      if (!page.length) break;
+      all = all.concat(page);
+    }
     return all;
   }
 

@@ -70,9 +70,9 @@ export class Controls {
 
   open({ info }) {
     this.info = info;
-    this.select.replaceChildren(
-      ...info.filters.map(({ name }) => make("option", { value: name }, TITLES[name] ?? name)),
-    );
+    const own = parseFilter(info.settings.filter).name; // may be one that only this collection knows
+    const names = new Set([...info.filters.map(({ name }) => name), own]);
+    this.select.replaceChildren(...[...names].map((name) => make("option", { value: name }, TITLES[name] ?? name)));
     this.#shape = "";
     const change = (name) => (value, moving) => this.store.change({ [name]: value }, { moving });
     const most = { neighbors: Math.min(100, info.items), k: Math.min(200, info.items) };
@@ -146,6 +146,7 @@ export class Controls {
 
   #choose(name) {
     const known = this.info.filters.find((filter) => filter.name === name);
-    this.store.change({ filter: filterText({ name, values: parametersOf(known).map((range) => range.default) }) });
+    const values = known ? parametersOf(known).map((range) => range.default) : [];
+    this.store.change({ filter: known ? filterText({ name, values }) : null });
   }
 }

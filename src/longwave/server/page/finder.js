@@ -7,7 +7,7 @@ export class Finder {
   #proposed = [];
   #chosen = -1;
 
-  /** tell: { query(id), fail(error) } */
+  /** tell: { query(id), refused(text) } */
   constructor(root, tell) {
     this.tell = tell;
     this.input = find("#find", root);
@@ -77,6 +77,10 @@ export class Finder {
 
   #go(id) {
     if (!id) return;
+    if (this.collection.info.id_kind === "int" && !/^-?\d+$/.test(id)) {
+      this.tell.refused(`Items of this collection have numbers: “${id}” is none.`);
+      return;
+    }
     this.input.value = "";
     this.#propose([]);
     this.tell.query(id);

@@ -16,13 +16,14 @@ import { WaveMap } from "./map.js";
 import * as notice from "./notice.js";
 import { Pictures } from "./picture.js";
 import { QueryCard } from "./query.js";
+import { question, whyQuestion } from "./question.js";
 import { asksAnew, hasQuery, queryOf, START, Store } from "./state.js";
 import { startTheme, toggleTheme } from "./theme.js";
+import { showTimes } from "./times.js";
 import { askToken } from "./token.js";
 import { Trail } from "./trail.js";
-import { whereOf } from "./where.js";
 import { Why } from "./why.js";
-import { confidence, milliseconds, plural, summary } from "./words.js";
+import { confidence, plural, shortName, summary } from "./words.js";
 
 const store = new Store();
 const link = new Link();
@@ -73,7 +74,7 @@ const pictures = new Pictures({
 const columns = new Columns(find("#results"), actions, link);
 const controls = new Controls(find("#panel"), store);
 const filters = new Filters(find("#panel"), store);
-const finder = new Finder(find("header"), { query: actions.query });
+const finder = new Finder(find("header"), { query: actions.query, refused: notice.warn });
 const trail = new Trail(find("#panel"), pictures, changeQuery);
 const map = new WaveMap(find("#map"), link, {
   query: actions.query,
@@ -94,32 +95,10 @@ async function boxOnItem(id, box) {
 
 // ---------------------------------------------------------------- questions and answers
 
-/** The query of the state as the server reads it. */
-function asked({ ids, not, upload, box }) {
-  const numbers = (list) => list.map((id) => collection.id(id));
-  return {
-    ...(ids.length ? { ids: numbers(ids) } : {}),
-    ...(not.length ? { not: numbers(not) } : {}),
-    ...(upload ? { upload, box } : {}),
-  };
-}
+const drawn = (state) => (state.area && map.ready ? map.within(state.area) : null);
+const body = (state) => question(collection, state, drawn(state));
 
-function question(state) {
-  const { k, filter, neighbors, blend, area } = state;
-  const [where, drawn] = [whereOf(state.where), area && map.ready ? map.within(area) : null];
-  return {
-    query: asked(state),
-    k,
-    filter,
-    neighbors,
-    blend,
-    where: where ?? drawn,
-    ...(where && drawn ? { within: drawn } : {}),
-    ...(collection.info.columns.length ? { columns: shownColumns(collection.info, state) } : {}),
-  };
-}
-
-const compare = asker((body, signal) => busy(collection.compare(body, signal)), showHits, fail);
+const compare = asker((body, signal) => notice.busy(collection.compare(body, signal)), showHits, fail);
 const wave = asker(
   (body, signal) => collection.wave(body, signal),
   (roots) => map.wave(roots),
@@ -138,36 +117,20 @@ const explain = asker(
 
 function ask(state, how = {}) {
   if (!collection || !hasQuery(state)) return;
-  const body = question(state);
-  if (how.settles && answered && same(answered.question, body)) return;
-  compare(body, how);
-  wave(body, how);
+  const asked = body(state);
+  if (how.settles && answered && same(answered.question, asked)) return;
+  compare(asked, how);
+  wave(asked, how);
   response(controls.filter(state), how);
-  if (state.why !== null) askWhy(state, how);
-}
-
-function askWhy(state, how) {
-  const { query, filter, neighbors } = question(state);
-  explain({ query, id: collection.id(state.why), filter, neighbors }, how);
+  if (state.why !== null) explain(whyQuestion(collection, state), how);
 }
 
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
-let waiting = 0;
-async function busy(answer) {
-  waiting++;
-  document.body.classList.add("busy");
-  try {
-    return await answer;
-  } finally {
-    waiting--;
-    document.body.classList.toggle("busy", waiting > 0);
-  }
-}
-
-function showHits(answer, body) {
-  answered = { answer, question: body };
+function showHits(answer, asked) {
+  answered = { answer, question: asked };
   notice.clear();
+  if (answer.version !== collection.info.version) renew();
   columns.show(collection, answer, shownColumns(collection.info, store.state));
   filters.learn(answer.manifold.columns ?? {});
   const trust = confidence(answer.manifold.confidence);
@@ -183,27 +146,9 @@ function mark() {
   map.mark({ query: store.state.ids, nearest: nearest.ids, manifold: manifold.ids, area: store.state.area });
 }
 
-const row = (name, value) => make("div", {}, make("dt", {}, name), make("dd", {}, value));
-
-function showTimes({ first, second, queue, total, whole }, route) {
-  const rows = {
-    "First search": first,
-    "Second search": second,
-    "Waiting for a turn": queue,
-    "Server in all": total,
-    "Network and browser": whole - total,
-  };
-  find("#times").replaceChildren(
-    ...Object.entries(rows)
-      .filter(([, value]) => Number.isFinite(value))
-      .map(([name, value]) => row(name, milliseconds(Math.max(0, value)))),
-    ...(route ? [row("Way", route)] : []),
-  );
-}
-
 async function fail(error) {
   if (error instanceof Gone) {
-    notice.gone(() => (collection ? ask(store.state) : start()));
+    notice.gone(() => (collection ? recover() : start()));
     return;
   }
   const { upload } = store.state;
@@ -212,6 +157,12 @@ async function fail(error) {
     if (fresh) return store.change({ upload: fresh });
   }
   notice.warn(error.message);
+}
+
+/** The server is back, perhaps with another version. */
+function recover() {
+  ask(store.state);
+  if (!map.ready) openMap();
 }
 
 function failWhy(error) {
@@ -223,7 +174,7 @@ function failWhy(error) {
 
 function show(state) {
   controls.show(state);
-  filters.show(state, state.area && map.ready ? map.within(state.area).length : null);
+  filters.show(state, drawn(state)?.length ?? null);
   queryCard.show(collection, state);
   find("#back").disabled = store.depth === 0;
   document.body.dataset.view = state.view;
@@ -231,6 +182,13 @@ function show(state) {
     tab.setAttribute("aria-pressed", String(tab.dataset.viewButton === state.view));
   find("#enlarge").setAttribute("aria-pressed", String(state.view === "map"));
   if (state.why === null) why.close();
+  const asked = state.upload ? "a picture" : state.ids.map(shortName).join(" + ");
+  document.title = `${asked} – ${collection.info.name} – Longwave`;
+}
+
+function openWhy(id) {
+  why.open(id);
+  why.wait();
 }
 
 store.subscribe((state, before, how) => {
@@ -241,47 +199,53 @@ store.subscribe((state, before, how) => {
   if (!collection) return;
   if (!same(queryOf(state), queryOf(before))) trail.leave(collection, before);
   show(state);
+  const anotherWhy = state.why !== null && state.why !== before.why;
+  if (anotherWhy) openWhy(state.why);
   if (asksAnew(state, before) || how.settles) ask(state, how);
-  else if (state.why !== null && state.why !== before.why) askWhy(state, how);
-  if (state.why !== null && state.why !== before.why) {
-    why.open(state.why);
-    why.wait();
-  }
+  else if (anotherWhy) explain(whyQuestion(collection, state));
   if (!same(state.area, before.area)) mark();
 });
 
 async function open(name) {
   try {
-    collection = await Collection.open(name);
+    await renew(name);
     answered = null;
     columns.clear();
     trail.clear();
-    for (const part of [controls, filters, finder, pictures]) part.open(collection);
-    document.title = `${collection.info.name} – Longwave`;
     find("#collection").value = name;
-    find("#about").textContent = `${plural(collection.info.items, "item")} · version ${collection.info.version}`;
-    const mapped = map.open(collection).then(mapReady, (error) => map.fail(error.message));
-    if (store.state.area) await mapped;
-    if (hasQuery(store.state)) {
-      show(store.state);
-      ask(store.state);
-      if (store.state.why !== null) {
-        why.open(store.state.why);
-        why.wait();
-      }
-    } else {
+    if (!hasQuery(store.state)) {
       const [id] = await collection.ids(Math.floor(Math.random() * collection.info.items), 1);
       store.change({ collection: name, ids: [String(id)] });
+      return;
     }
+    show(store.state);
+    if (store.state.why !== null) openWhy(store.state.why);
+    ask(store.state);
   } catch (error) {
     collection = null;
     fail(error);
   }
 }
 
-function mapReady() {
-  mark();
-  if (hasQuery(store.state)) wave(question(store.state));
+/** What is known of a collection, anew: another one, or another version of the same. */
+async function renew(name = collection.info.name) {
+  collection = await Collection.open(name);
+  for (const part of [controls, filters, finder, pictures]) part.open(collection);
+  find("#about").textContent = `${plural(collection.info.items, "item")} · version ${collection.info.version}`;
+  const mapped = openMap();
+  if (store.state.area) await mapped; // what is drawn on it is part of the question
+}
+
+async function openMap() {
+  try {
+    await map.open(collection);
+    mark();
+    if (!hasQuery(store.state)) return;
+    show(store.state);
+    wave(body(store.state));
+  } catch (error) {
+    map.fail(error.message);
+  }
 }
 
 async function start() {
@@ -327,7 +291,14 @@ find("#collection").addEventListener("change", (event) =>
   store.change({ ...START, collection: event.target.value }, { step: true }),
 );
 find("#intro").hidden = kept.get("intro") === "seen";
-listenKeys({ "/": () => find("#find").focus(), b: back, r: random, m: toggleMap, t: toggleTheme });
+listenKeys({
+  "/": () => find("#find").focus(),
+  b: back,
+  r: random,
+  m: toggleMap,
+  t: toggleTheme,
+  Escape: () => store.change({ why: null }),
+});
 onTokenNeeded(askToken);
 startTheme();
 start();

@@ -24,6 +24,20 @@ export function clear() {
   words.textContent = "";
 }
 
+let answers = 0;
+
+/** Shows that an answer is waited for. */
+export async function busy(answer) {
+  answers++;
+  document.body.classList.add("busy");
+  try {
+    return await answer;
+  } finally {
+    answers--;
+    document.body.classList.toggle("busy", answers > 0);
+  }
+}
+
 /** For screen readers, when things have come to rest. */
 export const say = settled((text) => {
   region.textContent = text;

@@ -21,10 +21,9 @@ export function pictureOf(collection, id, { size = 256, alt = "" } = {}) {
   return image;
 }
 
-function facts(columns, values) {
-  const row = (name) => make("div", {}, make("dt", {}, name), make("dd", {}, text(values?.[name])));
-  return make("dl", { class: "facts" }, ...columns.map(row));
-}
+/** Name and value, for each column. */
+const facts = (columns, values) =>
+  columns.map((name) => make("span", {}, make("span", { class: "term" }, name), make("span", {}, text(values[name]))));
 
 const text = (value) =>
   value === null || value === undefined ? "–" : Array.isArray(value) ? value.join(", ") : String(value);
@@ -42,7 +41,7 @@ export class Tile {
     this.score = make("span", { class: "score" });
     this.truth = make("span", { class: "truth" });
     this.name = make("span", { class: "name", title: String(id) }, shortName(id));
-    this.facts = make("div", { class: "hit-facts" });
+    this.facts = make("span", { class: "facts", "aria-hidden": "true" });
     this.tools = make(
       "div",
       { class: "hit-tools" },
@@ -50,15 +49,13 @@ export class Tile {
       signButton("−", `Less like ${id}`, act("less"), { tabindex: -1 }),
       signButton("?", `Why ${id}`, act("why"), { tabindex: -1, class: "ask-why" }),
     );
-    const line = make("span", { class: "line", "aria-hidden": "true" }, this.rank, this.move);
+    const line = (...parts) => make("span", { class: "line", "aria-hidden": "true" }, ...parts);
     if (collection.visible) {
-      line.append(this.score);
-      this.main.append(make("span", { class: "frame" }, pictureOf(collection, id), this.truth), line, this.name);
+      const frame = make("span", { class: "frame" }, pictureOf(collection, id), this.truth);
+      this.main.append(frame, line(this.rank, this.move), line(this.name, this.score), this.facts);
     } else {
-      line.append(this.name, this.truth, this.score);
-      this.main.append(line);
+      this.main.append(line(this.rank, this.move, this.name, this.truth, this.score), this.facts);
     }
-    this.main.append(this.facts);
     this.element = make("li", { class: "hit", "data-id": String(id) }, this.main, this.tools);
   }
 
@@ -72,7 +69,7 @@ export class Tile {
     this.truth.textContent = relevant === undefined ? "" : relevant ? "✓" : "✗";
     this.truth.className = `truth ${relevant === undefined ? "" : relevant ? "right" : "wrong"}`;
     this.element.dataset.moved = moved.kind;
-    this.facts.replaceChildren(...(columns.length ? [facts(columns, values)] : []));
+    this.facts.replaceChildren(...facts(columns, values));
     const known = relevant === undefined ? "" : relevant ? ", right" : ", wrong";
     this.main.setAttribute(
       "aria-label",
