@@ -151,8 +151,9 @@ def test_other_filters_and_sliders(server, visit):
     page = opened(visit, server.address + QUERY)
     page.get_by_label("Kind of filter").select_option("heat")
     expect(page.get_by_role("slider", name="time")).to_be_visible()
-    drawn(page, lambda: page.get_by_role("slider", name="Hits").fill("50"))
-    assert len(ids(page)) == int(page.locator("#more-sliders output").first.inner_text())
+    page.get_by_role("slider", name="Hits").fill("50")
+    expect(page.locator("#more-sliders output").first).not_to_have_text("24")
+    until(page, lambda: len(ids(page)) == int(page.locator("#more-sliders output").first.inner_text()))
     with asks(page, blend=0):
         page.get_by_role("slider", name="Blend").fill("0")
     with asks(page, blend=None):
