@@ -98,6 +98,26 @@ def test_a_click_asks_anew_and_back_returns(server, visit):
     expect(page.locator("#back")).to_be_disabled()
 
 
+def test_an_overtaken_question_is_cancelled(server, visit):
+    page = opened(visit, server.address + QUERY)
+    held, given_up = [], []
+    page.on("requestfailed", lambda request: given_up.append(request.post_data))
+
+    def hold_the_first(route):
+        if held:
+            route.continue_()
+        else:
+            held.append(route)
+
+    page.route("**/compare", hold_the_first)
+    first, second = ids(page)[:2]
+    page.locator(f'#manifold .hit[data-id="{first}"] .hit-main').click()
+    until(page, lambda: held)
+    drawn(page, lambda: page.locator(f'#manifold .hit[data-id="{second}"] .hit-main').click())
+    assert [json.loads(own)["query"]["ids"] for own in given_up] == [[int(first)]]
+    expect(page.locator(".query-name")).to_have_text(second)
+
+
 def test_search_by_id_proposes_and_refuses(server, visit):
     page = opened(visit, server.address + QUERY, expected=["422", "404"])
     field = page.get_by_role("combobox", name="Search by id")
