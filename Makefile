@@ -1,4 +1,4 @@
-# Every target sets itself up: virtual environment, Python packages, Debian's Fashion-MNIST for the tests.
+# Every target sets itself up: virtual environment, Python packages, Debian's Fashion-MNIST and Chromium for the tests.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -14,10 +14,10 @@ serve: $(VENV)/.plots,serve
 	test -d demo.longwave || $(BIN)/longwave demo
 	$(BIN)/longwave serve demo.longwave --browser
 
-test: $(VENV)/.test fashion
+test: $(VENV)/.test fashion browser
 	$(BIN)/python -m pytest -n 2
 
-test-slow: $(VENV)/.test fashion
+test-slow: $(VENV)/.test fashion browser
 	$(BIN)/python -m pytest -n 2 -m "slow or not slow"
 
 lint: $(VENV)/.lint
@@ -51,3 +51,9 @@ fashion:
 	@test -d $(FASHION) || { command -v apt-get >/dev/null && test "$$(id -u)" = 0 && apt-get update -qq \
 		&& apt-get install -y -qq dataset-fashion-mnist; } \
 		|| echo "Fashion-MNIST is not installed (Debian package dataset-fashion-mnist): what needs it is skipped"
+
+.PHONY: browser
+browser:
+	@command -v chromium >/dev/null || { command -v apt-get >/dev/null && test "$$(id -u)" = 0 && apt-get update -qq \
+		&& apt-get install -y -qq chromium; } \
+		|| echo "Chromium is not installed (Debian package chromium): tests of the page are skipped"

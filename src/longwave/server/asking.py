@@ -54,26 +54,32 @@ class Asked:
 
 
 def asked_by(query: schemas.Query, state: State, uploads: Uploads) -> Asked:
-    """One query from items, a picture or vectors. Encodes the picture where it was not yet."""
+    """One query from items, a picture, both together, or vectors. Encodes the picture where it was not yet."""
     given = [name for name in ("ids", "upload", "vectors") if getattr(query, name) is not None]
-    if len(given) != 1:
-        raise Problem(422, f"a query has either ids, an upload or vectors, got {' and '.join(given) or 'none'}")
-    if query.unlike and query.ids is None:
-        raise Problem(422, "`not` names items beside `ids`; leave it out, or give ids")
+    if not given or (query.vectors is not None and len(given) > 1):
+        raise Problem(422, f"a query has ids, an upload or both, or vectors, got {' and '.join(given) or 'none'}")
+    if query.unlike and query.vectors is not None:
+        raise Problem(422, "`not` names items beside `ids` or an upload; leave it out, or give ids")
     if query.box is not None and query.upload is None:
         raise Problem(422, "a box is a part of an upload; leave it out, or name the upload")
     if query.weights is not None and query.vectors is None:
         raise Problem(422, "weights are of vectors; leave them out, or give vectors")
-    if query.ids is not None:
-        return asked_by_ids(query.ids, query.unlike, state)
     if query.vectors is not None:
         weights = None if query.weights is None else np.asarray(query.weights, dtype=np.float32)
         return Asked(np.asarray(rows_of(query.vectors), dtype=np.float64), weights)
-    assert query.upload is not None
+    if query.upload is None:
+        assert query.ids is not None
+        return asked_by_ids(query.ids, query.unlike, state)
     if state.gallery is None:
         raise Problem(422, "this collection was not made from pictures; search it with ids or vectors")
     box = None if query.box is None else (query.box[0], query.box[1], query.box[2], query.box[3])
-    return Asked(uploads.find(query.upload).query(state.gallery, state.version, box).vectors)
+    seen = uploads.find(query.upload).query(state.gallery, state.version, box).vectors
+    if query.ids is None and not query.unlike:
+        return Asked(seen)
+    items = asked_by_ids(query.ids or [], query.unlike, state)
+    signs = np.ones(len(items.vectors), dtype=np.float32) if items.weights is None else items.weights
+    weights = np.concatenate([np.ones(len(seen), dtype=np.float32), signs])
+    return replace(items, vectors=np.concatenate([seen, items.vectors]), weights=weights)
 
 
 def asked_by_ids(ids: Sequence[Any], unlike: Sequence[Any], state: State) -> Asked:

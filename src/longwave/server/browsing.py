@@ -26,7 +26,7 @@ _KNOBS = [
     schemas.Knob("lowpass", "alpha", 0.0, 0.999, 0.99),
     schemas.Knob("heat", "time", 0.0, 100.0, 10.0),
     schemas.Knob("ideal", "cutoff", -1.0, 1.0, 0.9),
-    schemas.Knob("walk", "alpha", 0.0, 0.999, 0.99),
+    schemas.Knob("walk", "alpha", 0.0, 0.999, 0.99, [schemas.Range("steps", 1, 100, 10)]),
 ]
 
 
@@ -150,7 +150,8 @@ async def response(call: Call) -> schemas.Response:
     filter = filter_of(call.params.filter) or default_filter(index)
     values = np.zeros(0) if index.spectrum is None else np.sort(index.spectrum.eigenvalues)
     sample = values[np.unique(np.linspace(0, len(values) - 1, min(len(values), _EIGENVALUES)).astype(int))]
-    points = np.unique(np.concatenate([sample, np.linspace(-1, 1, _GRID)]))
+    grid = 1 - np.linspace(0, 2**0.5, _GRID) ** 2  # dense towards 1, where filters do their work
+    points = np.unique(np.concatenate([sample, np.clip(grid, -1, 1)]))
     gains = await call.run(lambda: filters.response(filter, points))
     return schemas.Response(points.tolist(), np.asarray(gains, dtype=np.float64).tolist())
 

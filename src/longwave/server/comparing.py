@@ -6,8 +6,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from starlette.responses import Response
 
+from longwave.errors import InputError
 from longwave.evaluation import Judgement, average_precision
 from longwave.hits import Hits
 from longwave.layout import neighborhood
@@ -33,11 +35,11 @@ async def compare(call: Call) -> schemas.CompareAnswer:
     began, state, given = time.perf_counter(), call.state, call.body
     check_hits(given.k, 1)
     plain: dict[str, Any] = {"solver": Euclidean()}
-    where = where_of(given.where)
     along = {"filter": filter_of(given.filter), "neighbors": given.neighbors, "blend": blend_of(given.blend)}
 
     def do(_: Sequence[Any]) -> list[tuple[Hits, Hits, schemas.Truth | None]]:
         asked = asked_by(given.query, state, call.context.uploads)
+        where = _both(state, where_of(given.where), given.within)
         shown = {"where": where, "columns": given.columns}
         nearest, manifold = (best_of(state, asked, given.k, **way, **shown) for way in (plain, along))
 
@@ -105,6 +107,16 @@ async def explain(call: Call) -> schemas.ExplainAnswer:
         )
 
     return await call.run(do)
+
+
+def _both(state: State, where: Any, within: Sequence[Any] | None) -> Any:
+    """What a condition and a selection leave together, as ids; the one that is given where the other is not."""
+    if where is None or within is None:
+        return within if where is None else where
+    left = np.intersect1d(allowed(state.index, where), allowed(state.index, within))
+    if not len(left):
+        raise InputError("no item of the selection meets the condition; widen one of them")
+    return state.index.items.ids[left]
 
 
 def _truth(

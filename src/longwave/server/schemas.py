@@ -92,6 +92,7 @@ class CompareBody(Struct, kw_only=True, forbid_unknown_fields=True):
     neighbors: Some | None = None
     blend: Text | float | Blend | None = None
     where: Where = None
+    within: Annotated[Ids | None, Meta(description="ids that must be met together with `where`")] = None
     columns: Names | None = None
 
 
@@ -152,14 +153,24 @@ class Draw(Struct):
     height: int
 
 
+class Range(Struct):
+    """A parameter of a filter, from where to where it is worth to be set."""
+
+    parameter: str
+    min: float
+    max: float
+    default: float
+
+
 class Knob(Struct):
-    """A filter, and what can be set of it."""
+    """A filter, its first parameter, and more of them where it has some."""
 
     name: str
     parameter: str
     min: float
     max: float
     default: float
+    more: list[Range] = msgspec.field(default_factory=list)
 
 
 class Details(Struct, kw_only=True):
