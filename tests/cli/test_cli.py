@@ -427,6 +427,11 @@ def test_demo(tmp_path):
     assert float(rows["linear system"][3]) == pytest.approx(87.1, abs=0.2)
     assert float(rows["Longwave's default"][3]) == pytest.approx(90.2, abs=0.5)
     assert (tmp_path / "demo.png").stat().st_size > 20_000
+    assert out.splitlines()[-1] == "Look at them: longwave serve demo.longwave"
+    kept = lw.Index.load(tmp_path / "demo.longwave")
+    assert len(kept) == 1797
+    assert kept.metadata.table.column("label").to_pylist()[:3] == [0, 1, 2]
+    assert kept.about["draw"] == {"kind": "digits", "width": 8, "height": 8}
 
 
 def test_demo_without_the_extra_still_has_its_table(tmp_path, monkeypatch, capsys):
@@ -439,8 +444,11 @@ def test_demo_without_the_extra_still_has_its_table(tmp_path, monkeypatch, capsy
 
     monkeypatch.setattr(demo, "run", lambda: ([demo.Variant("x", "y", np.ones(1), 1.0, 1, None)], None, None, None))
     monkeypatch.setattr(demo, "draw", undrawn)
-    showing.demo(tmp_path / "demo.png")
-    assert "No picture was written: drawing needs the extra 'plots'" in capsys.readouterr().out
+    monkeypatch.setattr(demo.Index, "with_metadata", undrawn)
+    showing.demo(tmp_path / "demo.png", tmp_path / "demo.longwave")
+    out = " ".join(capsys.readouterr().out.split())
+    assert "No picture was written: drawing needs the extra 'plots'" in out
+    assert "demo.longwave, without labels" in out
 
 
 def test_advise_names_a_rank_for_vectors_and_for_an_index(folder):

@@ -6,11 +6,14 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import httpx
 import pytest
 
-from commands import run
+from commands import instead_of, run
+from longwave.cli.serving import serve
+from longwave.errors import LongwaveError
 from serving import TOKEN
 
 AT = "/v1/collections/digits"
@@ -73,32 +76,46 @@ def test_what_it_took_is_answered_before_it_ends(start, held_out_digits):
     assert process.wait(30) in (0, -signal.SIGTERM)
 
 
-def test_the_token_from_the_environment_and_from_a_file(start, tmp_path):
+def test_the_token_from_the_environment_a_file_and_an_option(start, tmp_path):
     file = tmp_path / "token"
     file.write_text(TOKEN + "\n")
-    for options, environment in (([], {"LONGWAVE_TOKEN": TOKEN}), (["--token-file", file], {})):
+    for options, environment in (
+        ([], {"LONGWAVE_TOKEN": TOKEN}),
+        (["--token-file", file], {"LONGWAVE_TOKEN": "another one 123456"}),
+        (["--token", TOKEN], {}),
+    ):
         _, client = start(*options, **environment)
         with client:
             assert client.get(AT).status_code == 401
             assert client.get(AT, headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 200
 
 
-def test_what_it_refuses_to_begin_with(digits_folder, tmp_path):
-    empty = tmp_path / "empty"
-    empty.write_text("")
-    for options, told in (
-        ([digits_folder, "--host", "0.0.0.0"], "give a token"),
-        ([digits_folder, "--token-file", empty], "empty"),
-        ([digits_folder, "--token-file", tmp_path / "none"], "cannot read the token"),
-        ([tmp_path], "index"),
-        ([digits_folder, "--labels", "kind"], "no column 'kind'"),
-        ([digits_folder, "--port", 99_999], "65,535"),
-    ):
-        code, out, err = run("serve", *options)
-        assert (code, out) == (1, "")
-        assert err.startswith("longwave: ")
-        assert told in err
-        assert len(err.splitlines()) == 1
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"host": "0.0.0.0"}, "give a token"),
+        ({"token_file": "empty"}, "is empty"),
+        ({"token_file": "none"}, "cannot read the token"),
+        ({"token": TOKEN, "token_file": "empty"}, "not both"),
+        ({"collections": ["."]}, "index"),
+        ({"labels": "kind"}, "no column 'kind'"),
+        ({"port": 99_999}, "65,535"),
+        ({"max_body": "lots"}, "such as 20G"),
+    ],
+)
+def test_what_it_refuses_to_begin_with(digits_folder, tmp_path, monkeypatch, options, told):
+    monkeypatch.chdir(tmp_path)
+    Path("empty").write_text("")
+    given = {name: Path(value) if name == "token_file" else value for name, value in options.items()}
+    with pytest.raises(LongwaveError, match=told):
+        serve(**{"collections": [digits_folder], **given})
+
+
+def test_without_the_extra(digits_folder, tmp_path):
+    hidden = instead_of("starlette", "raise ImportError('no starlette')", tmp_path)
+    code, _, err = run("serve", digits_folder, **hidden)
+    assert code == 1
+    assert err == "longwave: longwave serve needs the extra 'serve'. Install it with: pip install 'longwave[serve]'\n"
 
 
 def test_a_port_that_is_taken(digits_folder):

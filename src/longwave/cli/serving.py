@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from longwave.advice.memory import parse_size
 from longwave.cli.application import app
 from longwave.errors import FileError, InputError, MissingExtraError
 
@@ -25,9 +26,13 @@ def serve(
         "127.0.0.1"
     ),
     port: Annotated[int, typer.Option(help="Port to listen on; 0 for any that is free.")] = 8808,
+    token: Annotated[
+        str | None,
+        typer.Option(help="Token that clients must show; other users of the machine can see it here, not in a file."),
+    ] = None,
     token_file: Annotated[
         Path | None,
-        typer.Option(metavar="F", help=f"File with the token that clients must show; else that of {VARIABLE}, if set."),
+        typer.Option(metavar="F", help=f"File with that token; else it is that of {VARIABLE}, if set."),
     ] = None,
     allow_host: Annotated[
         list[str] | None,
@@ -48,7 +53,7 @@ def serve(
     batch: Annotated[
         int, typer.Option(help="Waiting queries that are answered in one call, where that is quicker; 1 for none.")
     ] = 32,
-    max_body: Annotated[int, typer.Option(metavar="BYTES", help="Largest request.")] = 32 << 20,
+    max_body: Annotated[str, typer.Option(metavar="SIZE", help="Largest body of a request.")] = "32M",
     timeout: Annotated[float, typer.Option(metavar="SECONDS", help="Time that a request may take.")] = 30.0,
     follow: Annotated[
         float, typer.Option(metavar="SECONDS", help="How often to look for a version that another process has written.")
@@ -63,7 +68,7 @@ def serve(
     \b
     longwave serve demo.longwave
     longwave serve photos.longwave texts.longwave --port 9000
-    longwave serve photos.longwave --host 0.0.0.0 --token-file token.txt --allow-host search.example.org
+    longwave serve photos.longwave --host 0.0.0.0 --token-file token.txt
     """
     try:
         from longwave.server import Options
@@ -74,14 +79,14 @@ def serve(
     options = Options(
         host=host,
         port=port,
-        token=_token(token_file),
+        token=_token(token, token_file),
         allow_hosts=tuple(allow_host or ()),
         cors=tuple(cors or ()),
         writable=writable,
         labels=labels,
         queue=queue,
         batch=batch,
-        max_body=max_body,
+        max_body=parse_size(max_body),
         timeout=timeout,
         follow=follow,
         **more,
@@ -95,9 +100,11 @@ def serve(
     run(collections, options, started=started)
 
 
-def _token(file: Path | None) -> str | None:
+def _token(given: str | None, file: Path | None) -> str | None:
+    if given is not None and file is not None:
+        raise InputError("give --token or --token-file, not both")
     if file is None:
-        return os.environ.get(VARIABLE) or None
+        return given or os.environ.get(VARIABLE) or None
     try:
         text = file.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
