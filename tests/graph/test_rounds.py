@@ -78,7 +78,7 @@ def test_usps(shared_data):
 
 
 def test_fashion_mnist():
-    vectors = normalize(fashion_mnist().vectors[:15_000])
+    vectors = normalize(fashion_mnist().vectors[:20_000])
     lists, stated = rounds.nearest_others(vectors, k=20)
     assert 0.99 <= stated < 1, "approximate, not exact"
     sample, truth = sampled.true_neighbors(vectors, k=20, seed=1)  # another sample than that of the build
@@ -186,7 +186,7 @@ def test_the_choice_is_by_size_or_by_wish(digits_unit, monkeypatch):
 
 def test_candidates_are_neighbours_and_the_most_voted_of_their_neighbours():
     ids = np.array([[1, 2], [2, 3], [3, 4], [4, 5], [5, 6], [6, 0], [0, 1], [-1, -1], [0, -1]], dtype=np.int32)
-    starts, sources = list_loops.reverse_lists(ids)
+    starts, sources, _ = list_loops.reverse_lists(ids, np.zeros(ids.shape, dtype=np.float32))
     assert sources[starts[0] : starts[1]].tolist() == [5, 6, 8]
     members, near = np.array([0]), np.array([0, 7])
     votes, scratch = np.zeros(9, dtype=np.int32), np.empty(9, dtype=np.int32)
@@ -221,3 +221,14 @@ def test_principal_directions_keep_what_the_best_ones_do(digits_unit):
     kept = ((digits_unit @ directions) ** 2).sum(axis=0)
     assert kept.sum() > 0.995 * best[:16].sum()
     assert (np.diff(kept) <= 1e-2).all()
+
+
+def test_what_one_vertex_has_found_serves_both():
+    dots = np.array([[1, 0.9, 0.5, 0.7], [0.9, 1, 0.1, 0.2], [0.5, 0.1, 1, 0.6], [0.7, 0.2, 0.6, 1]], dtype=np.float32)
+    ids = np.array([[1, 2], [3, -1], [3, 0], [0, -1]], dtype=np.int32)
+    similarities = np.where(ids >= 0, np.take_along_axis(dots, np.maximum(ids, 0), axis=1), -np.inf)
+    listed_by = list_loops.reverse_lists(ids, similarities)
+    for part in (slice(0, 1), slice(1, 4)):
+        list_loops.take_back(ids[part], similarities[part], *listed_by, part.start)
+    assert ids.tolist() == [[1, 3], [0, 3], [3, 0], [0, 2]]
+    np.testing.assert_array_equal(similarities, np.take_along_axis(dots, ids, axis=1))

@@ -16,8 +16,11 @@ _ALWAYS = 1 << 30
 
 
 @_serial(nogil=True)
-def reverse_lists(ids: Array) -> tuple[Array, Array]:
-    """Who lists each vertex, ascending: sources[starts[j] : starts[j + 1]]. ids: (n, k), -1 for empty places last."""
+def reverse_lists(ids: Array, similarities: Array) -> tuple[Array, Array, Array]:
+    """Who lists each vertex, ascending, and how similar they are: sources, shared[starts[j] : starts[j + 1]].
+
+    ids, similarities: (n, k); empty places have id -1.
+    """
     n, k = ids.shape
     starts = np.zeros(n + 1, dtype=np.int64)
     for i in range(n):
@@ -28,13 +31,34 @@ def reverse_lists(ids: Array) -> tuple[Array, Array]:
         starts[j + 1] += starts[j]
     free = starts[:-1].copy()
     sources = np.empty(starts[n], dtype=np.int32)
+    shared = np.empty(starts[n], dtype=np.float32)
     for i in range(n):
         for t in range(k):
             j = ids[i, t]
             if j >= 0:
-                sources[free[j]] = i
+                sources[free[j]], shared[free[j]] = i, similarities[i, t]
                 free[j] += 1
-    return starts, sources
+    return starts, sources, shared
+
+
+@_serial(nogil=True)
+def take_back(ids: Array, similarities: Array, starts: Array, sources: Array, shared: Array, first: int) -> None:
+    """Put those who list a vertex into its own list, where they belong: what one has found serves both.
+
+    ids, similarities: (m, k) lists of the vertices from `first` on, best first; the others as `reverse_lists` gives.
+    """
+    m, k = ids.shape
+    for r in range(m):
+        own, values = ids[r], similarities[r]
+        for e in range(starts[first + r], starts[first + r + 1]):
+            i, value = sources[e], shared[e]
+            if not _worse(values[k - 1], own[k - 1], value, i) or (own == i).any():
+                continue
+            t = k - 1
+            while t > 0 and _worse(values[t - 1], own[t - 1], value, i):
+                values[t], own[t] = values[t - 1], own[t - 1]
+                t -= 1
+            values[t], own[t] = value, i
 
 
 @_serial(nogil=True)

@@ -31,7 +31,7 @@ from longwave.types import Checkpoint, Neighbors, Progress
 # Vertices of a group: many enough for fast products, few enough to have neighbours in common.
 _GROUP = 256
 # Candidates of a group: in the first round its part of the tree, then neighbours of neighbours; for 50 neighbours.
-_FIRST_REACH, _REACH, _USUAL_K = 2048, 6144, 50
+_FIRST_REACH, _REACH, _USUAL_K = 2048, 8192, 50
 # Part of the candidates that is taken from the tree in later rounds too, whatever the lists say.
 _TREE_SHARE = 1 / 8
 # Shorter lists are as long as this while they are made: too few paths lead from one neighbour to the next.
@@ -152,7 +152,7 @@ def _round(
     new = _nothing(n, width)
     # Products of the same rows in tiles of other shapes may be rounded otherwise.
     floor = old.similarities[:, -1] - np.float32(1e-6) if comparable else np.full(n, -np.inf, dtype=np.float32)
-    starts, sources = list_loops.reverse_lists(old.ids)
+    starts, sources, _ = list_loops.reverse_lists(old.ids, old.similarities)
     share = max(_GROUP, int(reach * _TREE_SHARE)) if len(sources) else reach
 
     def work(groups: list[slice]) -> None:
@@ -175,4 +175,10 @@ def _round(
 
     groups = tiles(n, _GROUP)
     threads.run(pool, work, [groups[turn] for turn in tiles(len(groups), _TURN)], progress)
+    listed_by = list_loops.reverse_lists(new.ids, new.similarities)
+
+    def mirror(part: slice) -> None:
+        list_loops.take_back(new.ids[part], new.similarities[part], *listed_by, part.start)
+
+    threads.run(pool, mirror, tiles(n, _TILE))
     return new
