@@ -2,6 +2,6 @@
 
 from benchmarks import basis, growth, neighbors
 
-neighbors.main()
+neighbors.exact()
 basis.main()
 growth.main()

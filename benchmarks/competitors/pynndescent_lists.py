@@ -3,12 +3,12 @@
 import numpy as np
 from pynndescent import NNDescent
 
-from benchmarks.competitors.hnswlib_lists import _without_self
+from benchmarks.competitors.effort import without_self
 
 
-def lists(vectors, k):
-    ids, distances = NNDescent(vectors, metric="dot", n_neighbors=k + 1, random_state=0).neighbor_graph
-    return _without_self(ids.astype(np.int64), similarities(vectors, ids) if distances is not None else None)
+def lists(vectors, k, **options):
+    ids, _ = NNDescent(vectors, metric="dot", n_neighbors=k + 1, random_state=0, **options).neighbor_graph
+    return without_self(ids, similarities(vectors, ids))
 
 
 def similarities(vectors, ids):

@@ -1,4 +1,4 @@
-"""Threads and forks: what must be settled before OpenMP is loaded, and what GNU OpenMP needs around a fork.
+"""Threads and forks: what must be settled before OpenMP is loaded, what it needs around a fork, work side by side.
 
 numba and faiss each bring an OpenMP of their own, next to BLAS's threads. `prepare` is called by ``import longwave``.
 """
@@ -6,10 +6,13 @@ numba and faiss each bring an OpenMP of their own, next to BLAS's threads. `prep
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
 
 # Rows up to which LAPACK takes one thread.
 _SMALL = 2000
@@ -57,6 +60,37 @@ def use_one_thread() -> None:
     faiss.omp_set_num_threads(1)
     library: Any = numba
     library.set_num_threads(1)
+
+
+@contextmanager
+def side_by_side() -> Iterator[Executor]:
+    """As many threads as BLAS may take, while BLAS itself keeps to the thread that calls it, in all of the process.
+
+    For many products of a few hundred rows: threads that share one product wait for each other, and where others want
+    the cores, for long. And a product does not depend on the number of threads, to the last bit.
+    """
+    blas = _blas()
+    count = max((library.num_threads for library in blas.lib_controllers if library.user_api == "blas"), default=1)
+    with blas.limit(limits=1, user_api="blas"), ThreadPoolExecutor(count) as pool:
+        yield pool
+
+
+def run(
+    pool: Executor,
+    work: Callable[[_T], None],
+    parts: Sequence[_T],
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Do the work on all parts, and tell how many are done. After an error, or Ctrl-C, no other part is begun."""
+    waiting = [pool.submit(work, part) for part in parts]
+    try:
+        for number, part in enumerate(waiting):
+            part.result()
+            if progress is not None:
+                progress(number + 1, len(waiting))
+    finally:
+        for part in waiting:
+            part.cancel()
 
 
 @cache

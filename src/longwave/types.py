@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -41,3 +41,16 @@ class Solution:
     scores: Array
     errors: NDArray[np.float64] | None = None
     steps: NDArray[np.int64] | None = None
+
+
+class Checkpoint(Protocol):
+    """Where rounds of a long computation are kept (`storage.checkpoints`)."""
+
+    def at(self, name: str) -> Checkpoint:
+        """A checkpoint of its own for a part of the work."""
+
+    def latest(self, name: str) -> tuple[int, Mapping[str, Array]] | None:
+        """The last round that was kept, and its arrays."""
+
+    def save_round(self, name: str, number: int, arrays: Mapping[str, Array]) -> None:
+        """Keep a round instead of the one before it."""

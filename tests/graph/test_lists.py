@@ -3,7 +3,7 @@ import pytest
 
 import oracle
 from longwave.errors import InputError
-from longwave.graph.lists import build_lists, check_lists, clustered, exact, nearest, nearest_others
+from longwave.graph.lists import check_lists, exact, nearest, nearest_others
 from longwave.rows.vectors import normalize
 
 
@@ -62,53 +62,6 @@ def test_progress_reaches_the_end():
     calls = []
     nearest_others(np.eye(3, dtype=np.float32), k=1, progress=lambda *call: calls.append(call))
     assert calls[-1] == ("neighbours", 1, 1)
-
-
-@pytest.fixture
-def small_clusters(monkeypatch):
-    monkeypatch.setattr(clustered, "_CLUSTER_SIZE", 50)
-    monkeypatch.setattr(clustered, "_SAMPLE", 300)
-
-
-@pytest.mark.usefixtures("small_clusters")
-def test_approximate_lists_reach_their_recall_and_state_it(digits_unit):
-    truth = nearest_others(digits_unit, k=10)
-    recalls = []
-    for target in (0.8, 0.95, 1.0):
-        lists, stated = clustered.nearest_others(digits_unit, k=10, target=target)
-        true = (lists.similarities >= truth.similarities[:, -1:] - 1e-6).mean()
-        assert stated == pytest.approx(true, abs=0.03)
-        assert true > target - 0.03
-        recalls.append(true)
-        assert all(i not in row for i, row in enumerate(lists.ids.tolist()))
-        again = clustered.nearest_others(digits_unit, k=10, target=target)[0]
-        np.testing.assert_array_equal(lists.ids, again.ids)
-    assert recalls[0] < recalls[-1]
-
-
-@pytest.mark.usefixtures("small_clusters")
-def test_the_choice_is_by_size_or_by_wish(digits_unit, monkeypatch):
-    from longwave.graph import lists as neighbors
-
-    assert build_lists(digits_unit, k=5)[1] == 1.0
-    assert build_lists(digits_unit, k=5, recall=0.8)[1] < 1.0
-    monkeypatch.setattr(neighbors, "EXACT_WORK", 1.0)
-    assert build_lists(digits_unit, k=5)[1] < 1.0
-    assert build_lists(digits_unit, k=5, recall=1)[1] == 1.0
-    with pytest.raises(InputError, match=r"recall must be above 0 and at most 1, got 1\.5"):
-        build_lists(digits_unit, k=5, recall=1.5)
-
-
-@pytest.mark.usefixtures("small_clusters")
-def test_clusters_with_duplicates_and_fewer_members_than_k():
-    rng = np.random.default_rng(0)
-    v = normalize(np.vstack([np.tile(rng.normal(size=8), (120, 1)), rng.normal(size=(180, 8))]))
-    lists, _ = clustered.nearest_others(v, k=60, target=0.5)
-    present = lists.ids >= 0
-    assert all(i not in row for i, row in enumerate(lists.ids.tolist()))
-    dots = v @ v.T
-    rows = np.repeat(np.arange(300), 60).reshape(300, 60)
-    np.testing.assert_allclose(lists.similarities[present], dots[rows[present], lists.ids[present]], atol=1e-5)
 
 
 def test_lists_from_faiss_are_taken_as_they_come(digits_unit):

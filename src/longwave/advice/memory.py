@@ -12,6 +12,9 @@ from longwave.spectrum import Exact, Method
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 # Bytes per entry of the lists while they become a graph: 67 measured (570,000 × 50), and 12 of the lists themselves.
 _GRAPH_ENTRY = 80
+# Bytes per entry of approximate lists, old, new and reverse, and per vector for its principal directions. Exact lists
+# take less.
+_LIST_ENTRY, _COARSE_ROW = 28, 640
 # Two tiles of products.
 _TILE_ROWS = 4096
 
@@ -36,7 +39,7 @@ class Work:
         The vectors as the caller holds them are not counted.
         """
         vectors = 4 * self.n * self.dimension
-        lists = vectors + 12 * self.n * self.k + 8 * min(self.n, _TILE_ROWS) ** 2
+        lists = vectors + self.n * (_LIST_ENTRY * self.k + _COARSE_ROW) + 8 * min(self.n, _TILE_ROWS) ** 2
         graph = vectors + _GRAPH_ENTRY * self.n * self.k
         basis = 0
         if self.method is not None:

@@ -43,7 +43,7 @@ class Options:
         text="local or power:3",
     )
     recall: float | None = _option(
-        None, "Share of the true neighbours to find; 1 is exact. By default 1, and 0.95 for large sets."
+        None, "Share of the true neighbours to find; 1 is exact. By default 1, and 0.99 beyond 30,000 vectors."
     )
     balanced: bool = _option(
         True, "Lower the scores of items that have many or heavy edges, so that popular items do not win."

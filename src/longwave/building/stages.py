@@ -149,7 +149,14 @@ def _lists(
     # As many more as an item has vectors, so that k are left of other items; no more than twice k.
     own = 0 if item_of is None else min(k, int(np.bincount(item_of).max()) - 1)
     asked = max(1, min(k + own, len(unit) - 1))
-    found, measured = neighbors.build_lists(unit, k=asked, recall=options.recall, seed=options.seed, progress=progress)
+    found, measured = neighbors.build_lists(
+        unit,
+        k=asked,
+        recall=options.recall,
+        seed=options.seed,
+        progress=progress,
+        checkpoint=None if checkpoint is None else checkpoint.at("lists"),
+    )
     if item_of is not None:
         found = neighbors.of_other_items(found, item_of, k=k)
     if checkpoint is not None:

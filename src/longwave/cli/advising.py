@@ -32,7 +32,9 @@ def advise(
     k: Annotated[int, typer.Option(help="Neighbours of each vector in the graph, itself not counted.")] = 50,
     recall: Annotated[
         float | None,
-        typer.Option(help="Share of the true neighbours to find; 1 is exact. By default 1, and 0.95 for large sets."),
+        typer.Option(
+            help="Share of the true neighbours to find; 1 is exact. By default 1, and 0.99 beyond 30,000 vectors."
+        ),
     ] = None,
     kernel: Annotated[
         str | None,

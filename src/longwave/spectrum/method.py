@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Protocol
@@ -14,20 +13,7 @@ from longwave.errors import InputError
 from longwave.spectrum import blocks
 from longwave.spectrum.operations import B, Columns, Local, MakeOperations, Operations
 from longwave.spectrum.spectrum import IN_BASIS, Spectrum
-from longwave.types import Array, Progress, Sparse
-
-
-class Checkpoint(Protocol):
-    """Where rounds of a long computation are kept (`storage.checkpoints`)."""
-
-    def at(self, name: str) -> Checkpoint:
-        """A checkpoint of its own for a part of the work."""
-
-    def latest(self, name: str) -> tuple[int, Mapping[str, Array]] | None:
-        """The last round that was kept, and its arrays."""
-
-    def save_round(self, name: str, number: int, arrays: Mapping[str, Array]) -> None:
-        """Keep a round instead of the one before it."""
+from longwave.types import Array, Checkpoint, Progress, Sparse
 
 
 @dataclass(frozen=True, eq=False)

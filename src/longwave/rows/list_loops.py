@@ -1,0 +1,162 @@
+"""The compiled loops of approximate neighbour lists (numba), imported late like `compiled`.
+
+Each call is one group of vertices, in the calling thread alone and without the interpreter lock, so that groups run
+side by side.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from longwave.rows.compiled import _STRIDE, Array, _largest, _serial, _sift_down, _sort_heap, _worse
+
+# Votes of a candidate that is taken whatever the limit; no candidate gets as many.
+_ALWAYS = 1 << 30
+
+
+@_serial(nogil=True)
+def reverse_lists(ids: Array, similarities: Array) -> tuple[Array, Array, Array]:
+    """Who lists each vertex, ascending, and how similar they are: sources, shared[starts[j] : starts[j + 1]].
+
+    ids, similarities: (n, k); empty places have id -1.
+    """
+    n, k = ids.shape
+    starts = np.zeros(n + 1, dtype=np.int64)
+    for i in range(n):
+        for t in range(k):
+            if ids[i, t] >= 0:
+                starts[ids[i, t] + 1] += 1
+    for j in range(n):
+        starts[j + 1] += starts[j]
+    free = starts[:-1].copy()
+    sources = np.empty(starts[n], dtype=np.int32)
+    shared = np.empty(starts[n], dtype=np.float32)
+    for i in range(n):
+        for t in range(k):
+            j = ids[i, t]
+            if j >= 0:
+                sources[free[j]], shared[free[j]] = i, similarities[i, t]
+                free[j] += 1
+    return starts, sources, shared
+
+
+@_serial(nogil=True)
+def take_back(ids: Array, similarities: Array, starts: Array, sources: Array, shared: Array, first: int) -> None:
+    """Put those who list a vertex into its own list, where they belong: what one has found serves both.
+
+    ids, similarities: (m, k) lists of the vertices from `first` on, best first; the others as `reverse_lists` gives.
+    """
+    m, k = ids.shape
+    for r in range(m):
+        own, values = ids[r], similarities[r]
+        for e in range(starts[first + r], starts[first + r + 1]):
+            i, value = sources[e], shared[e]
+            if not _worse(values[k - 1], own[k - 1], value, i) or (own == i).any():
+                continue
+            t = k - 1
+            while t > 0 and _worse(values[t - 1], own[t - 1], value, i):
+                values[t], own[t] = values[t - 1], own[t - 1]
+                t -= 1
+            values[t], own[t] = value, i
+
+
+@_serial(nogil=True)
+def candidates(
+    members: Array, near: Array, ids: Array, starts: Array, sources: Array, limit: int, votes: Array, found: Array
+) -> Array:
+    """Vertices to compare a group with: its neighbours, `near`, and the best of its neighbours' neighbours.
+
+    Always taken: whom the members list, up to k who list each of them, and `near`. A neighbour of a neighbour has as
+    many votes as there are paths to it; those of most votes fill up to `limit`. votes: (n,) zeros, and zeros again
+    afterwards; found: (n,) scratch.
+    """
+    k = ids.shape[1]
+    count = 0
+    for i in members:
+        for t in range(k):
+            j = ids[i, t]
+            if j < 0:
+                break
+            if votes[j] == 0:
+                found[count] = j
+                count += 1
+            votes[j] += 1
+        for e in range(starts[i], min(starts[i + 1], starts[i] + k)):
+            j = sources[e]
+            if votes[j] == 0:
+                found[count] = j
+                count += 1
+            votes[j] += 1
+    hop = count
+    paths = np.empty(hop, dtype=np.int32)
+    for a in range(hop):
+        paths[a] = votes[found[a]]
+        votes[found[a]] = _ALWAYS
+    for j in near:
+        if votes[j] == 0:
+            found[count] = j
+            count += 1
+            votes[j] = _ALWAYS
+    always = count
+    room = max(0, limit - always)
+    if room > 0:
+        for a in range(hop):
+            for t in range(k):
+                j = ids[found[a], t]
+                if j < 0:
+                    break
+                if votes[j] == 0:
+                    found[count] = j
+                    count += 1
+                if votes[j] < _ALWAYS:
+                    votes[j] += paths[a]
+    last = always  # kept so far
+    if count - always <= room:
+        last = count
+    elif room > 0:
+        shown = np.empty(count - always, dtype=np.int32)
+        for a in range(always, count):
+            shown[a - always] = votes[found[a]]
+        least = np.partition(shown, shown.size - room)[shown.size - room]
+        equal = room - (shown > least).sum()  # of those with the least votes, the first found
+        for a in range(always, count):
+            j = found[a]
+            if votes[j] > least or (votes[j] == least and equal > 0):
+                if votes[j] == least:
+                    equal -= 1
+                found[a], found[last] = found[last], j
+                last += 1
+    for a in range(count):
+        votes[found[a]] = 0
+    return found[:last].copy()
+
+
+@numba.njit
+def _push(scores: Array, numbers: Array, own: int, values: Array, ids: Array) -> None:
+    """Push the scores of one row into its heap; ties go to the lower number."""
+    for start in range(0, scores.shape[0], _STRIDE):
+        stop = min(start + _STRIDE, scores.shape[0])
+        if _largest(scores, start, stop) < values[0]:
+            continue
+        for c in range(start, stop):
+            if _worse(values[0], ids[0], scores[c], numbers[c]) and numbers[c] != own:
+                values[0], ids[0] = scores[c], numbers[c]
+                _sift_down(values, ids, 0, values.shape[0])
+
+
+@_serial(nogil=True)
+def push_candidates(products: Array, numbers: Array, members: Array, values: Array, ids: Array) -> None:
+    """Push products of a group with distinct candidates into one heap per member; nobody is their own neighbour.
+
+    products: (g, c); numbers: (c,) vertices; members: (g,); values, ids: (g, k) heaps with the worst hit at the root.
+    """
+    for r in range(products.shape[0]):
+        _push(products[r], numbers, members[r], values[r], ids[r])
+
+
+@_serial(nogil=True)
+def sort_lists(values: Array, ids: Array) -> None:
+    """Turn every heap into a list, best first. values, ids: (g, k)"""
+    for r in range(values.shape[0]):
+        _sort_heap(values[r], ids[r])
