@@ -96,7 +96,7 @@ def sync(
         attach = {NAME: pack_states(after)}
         collection.change(**batch, remove=leaving or None, rename=seen.pairs, attach=attach)
     return Synced(
-        new=tuple(name for name in described if name not in changed),
+        new=tuple(name for name in described if name not in known or name in seen.pairs),
         changed=tuple(changed),
         renamed=tuple(seen.pairs.items()),
         gone=tuple(gone),
