@@ -171,10 +171,10 @@ def test_long_ids_are_listed_below_each_other(monkeypatch, capsys):
 
 
 def test_search_writes_every_format(folder, digits_split):
-    expected = lw.Index.load(folder / "d.longwave").search(digits_split[2], 4, filter=lw.Heat(5.0), blend=0.3)
+    expected = lw.Index.load(folder / "d.longwave").search(digits_split[2], 4, filter=lw.Heat(500.0), blend=0.3)
     for name in ("h.npz", "h.json", "h.csv"):
         code, _, err = run(
-            "search", "d.longwave", "q.npy", "-k", 4, "--filter", "heat:5", "--blend", 0.3, "-o", name, cwd=folder
+            "search", "d.longwave", "q.npy", "-k", 4, "--filter", "heat:500", "--blend", 0.3, "-o", name, cwd=folder
         )
         assert code == 0, err
     with np.load(folder / "h.npz") as arrays:
