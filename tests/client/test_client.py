@@ -44,7 +44,7 @@ def remote(folder):
 
 
 def same(one, two):
-    for name in ("ids", "scores", "errors", "steps", "queries", "confidence"):
+    for name in ("ids", "scores", "errors", "steps", "queries", "confidence", "counts"):
         first, second = getattr(one, name), getattr(two, name)
         assert (first is None) == (second is None), name
         if first is not None:
@@ -52,6 +52,7 @@ def same(one, two):
             assert np.array_equal(first, second), name
     assert one.route == two.route
     assert one.columns == two.columns
+    assert one.folded == two.folded
     assert (one.seconds is None) == (two.seconds is None)
 
 
@@ -76,11 +77,15 @@ def same(one, two):
         {"tolerance": 1e-3},
         {"plan": "basis"},
         {"cut": 2},
+        {"k": "auto"},
+        {"fold": 0.97},
+        {"diversity": 0.5, "columns": ["label"]},
     ],
 )
 def test_search_is_that_of_the_index(remote, index, queries, options):
-    same(remote.search(queries, 6, **options), index.search(queries, 6, **options))
-    same(remote.similar([3, 5], 6, **options), index.search_by_id([3, 5], 6, **options))
+    options = {"k": 6, **options}
+    same(remote.search(queries, **options), index.search(queries, **options))
+    same(remote.similar([3, 5], **options), index.search_by_id([3, 5], **options))
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.int32])
@@ -89,6 +94,16 @@ def test_no_bit_is_lost(remote, index, kind):
     same(remote.search(rows), index.search(rows))
     same(remote.search(rows[0]), index.search(rows[0]))
     same(remote.search(rows.tolist()), index.search(rows.tolist()))
+
+
+def test_searches_that_begin_at_items(remote, index):
+    for seeds in ({3: 1.0, 5: 0.5}, [{3: 1}, {np.int64(7): 2.0, 9: -1.0}]):
+        same(remote.search(seeds=seeds), index.search(seeds=seeds))
+        same(remote.search(seeds=seeds, kind="pagerank", k=3), index.search(seeds=seeds, kind="pagerank", k=3))
+    with pytest.raises(InputError, match="a dict of id: weight"):
+        remote.search(seeds=[3])
+    with pytest.raises(InputError, match="leave out blend"):
+        remote.search(seeds={3: 1.0}, blend=0.5)
 
 
 def test_groups_weights_and_skipped_queries(remote, index, queries):

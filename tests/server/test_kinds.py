@@ -110,3 +110,31 @@ def test_without_a_basis_the_graph_is_asked(rows, tmp_path):
             answer = client.post(f"/v1/collections/c/{what}", json={"query": {"ids": [3]}})
             assert answer.status_code == 422
             assert "needs a basis" in answer.json()["detail"]
+
+
+def test_a_graph_alone(rows, tmp_path):
+    """No vectors: searches begin at items, and there is nothing to compare them with."""
+    graph = longwave.Index.build(rows, progress=False).graph.adjacency()
+    index = longwave.Index.build(graph=graph.maximum(graph.T), progress=False)
+    index.save(tmp_path / "c.longwave")
+    at = "/v1/collections/c"
+    with running(tmp_path / "c.longwave") as client:
+        assert client.get(at).json()["dimension"] == 0
+        assert len(client.get(f"{at}/map").content) == 8 * len(index)
+        found = client.post(f"{at}/similar", json={"ids": [3], "k": 5}).json()["hits"][0]["ids"]
+        assert found == index.search_by_id([3], 5).ids[0].tolist()
+        both = client.post(f"{at}/similar", json={"ids": [3, 9], "not": [7], "together": True, "k": 5}).json()["hits"][
+            0
+        ]
+        kept = [own for own in index.search(seeds={3: 1, 9: 1, 7: -1}, k=8).ids[0].tolist() if own not in (3, 9, 7)]
+        assert both["ids"] == kept[:5]
+        compared = client.post(f"{at}/compare", json={"query": {"ids": [3]}, "k": 5}).json()
+        assert compared["nearest"]["ids"] == []
+        assert compared["manifold"]["ids"] == found
+        wave = np.frombuffer(client.post(f"{at}/wave", json={"query": {"ids": [3]}}).content, "<f4")
+        assert wave.shape == (len(index),)
+        assert wave.max() == 1
+        for what, body in (("search", {"vectors": [[1.0]]}), ("explain", {"query": {"ids": [3]}, "id": 5})):
+            answer = client.post(f"{at}/{what}", json=body)
+            assert answer.status_code == 422
+            assert "needs vectors" in answer.json()["detail"]

@@ -123,6 +123,42 @@ def test_similar_is_search_by_id(served, index):
     assert found["hits"][0]["columns"]["label"] == [3, 3, 3, 3]
 
 
+@pytest.mark.parametrize(
+    "options", [{"k": "auto"}, {"fold": 0.95}, {"diversity": 0.6}, {"k": "auto", "columns": ["label"]}]
+)
+def test_shapes_of_answers(served, index, held_out_digits, options):
+    for found, hits in (
+        (
+            ask(served, "search", {"vectors": held_out_digits[:3].tolist(), **options}),
+            index.search(held_out_digits[:3], **options),
+        ),
+        (ask(served, "similar", {"ids": [5, 9], **options}), index.search_by_id([5, 9], **options)),
+    ):
+        same(found, hits)
+        assert [row["count"] for row in found["hits"]] == (
+            [None] * hits.n_queries if hits.counts is None else hits.counts.tolist()
+        )
+        assert [row["folded"] for row in found["hits"]] == (
+            [None] * hits.n_queries if hits.folded is None else hits.folded
+        )
+    together = ask(served, "similar", {"ids": [5, 9], "together": True, **options})["hits"][0]
+    assert not {5, 9} & set(together["ids"])
+    if "fold" in options:
+        assert len(together["folded"]) == len(together["ids"])
+    if "k" in options:
+        assert 1 <= together["count"] <= len(together["ids"])
+
+
+def test_items_to_begin_at(served, index):
+    same(ask(served, "search", {"seeds": {"5": 1, "9": 0.5}, "k": 6}), index.search(seeds={5: 1, 9: 0.5}, k=6))
+    two = [{"5": 1}, {"9": 2.5, "3": -1}]
+    same(
+        ask(served, "search", {"seeds": two, "kind": "pagerank"}),
+        index.search(seeds=[{5: 1}, {9: 2.5, 3: -1}], kind="pagerank"),
+    )
+    assert served.post(f"{AT}/search", json={"seeds": {"a": 1}}).status_code == 404
+
+
 def test_several_examples_together_and_others_that_are_not_meant(served, index):
     rows = index.vectors.rows(np.array([5, 9, 3]))
     body = {"ids": [5, 9], "not": [3], "together": True, "k": 6}
@@ -208,6 +244,15 @@ def test_times_are_told(served, held_out_digits):
         ({"vectors": []}, "length >= 1"),
         ({"vectors": [[1e400] * 64]}, ""),
         ({}, "give the query as `vectors`"),
+        ({"vectors": [[1.0] * 64], "kind": "pagerank"}, "begin at seeds"),
+        ({"vectors": [[1.0] * 64], "seeds": {"3": 1}}, "give the query as `vectors`"),
+        ({"seeds": {"3": 1}, "neighbors": 3}, "leave out neighbors"),
+        ({"seeds": {"3": 0}}, "not all 0"),
+        ({"seeds": {"9999": 1}}, "no item with id 9999"),
+        ({"seeds": []}, "seeds"),
+        ({"seeds": {}}, "length >= 1"),
+        ({"vectors": [[1.0] * 64], "k": "all"}, "k"),
+        ({"vectors": [[1.0] * 64], "fold": 2}, "<= 1"),
         ({"vectors": [[1.0] * 64], "npy": "AAAA", "dimension": 1}, "give the query as `vectors`"),
         ({"npy": "AAAA", "dimension": 64}, "not rows of `dimension`"),
         ({"npy": "AAAA"}, "not rows of `dimension`"),

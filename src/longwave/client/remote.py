@@ -10,11 +10,12 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import ArrayLike
 
-from longwave.client.wire import options_told, rows_told
+from longwave.client.wire import options_told, rows_told, seeds_told
 from longwave.errors import RemoteError
 from longwave.search.blending import Blending
 from longwave.search.euclidean import Euclidean
 from longwave.search.explanation import Explanation
+from longwave.search.seeds import Seeds
 from longwave.search.where import Where
 from longwave.solvers import Solver
 from longwave.types import Array, Filter, Hits
@@ -51,9 +52,13 @@ class RemoteCollection:
 
     def search(
         self,
-        queries: ArrayLike,
-        k: int = 10,
+        queries: ArrayLike | None = None,
+        k: int | str = 10,
         *,
+        seeds: Seeds | None = None,
+        kind: str = "manifold",
+        fold: float | None = None,
+        diversity: float = 0.0,
         filter: Filter | str | None = None,
         neighbors: int | None = None,
         blend: float | str | Blending | None = None,
@@ -74,10 +79,14 @@ class RemoteCollection:
             "weights": None if weights is None else np.asarray(weights).tolist(),
             "on_error": on_error,
         }
-        told = options_told(filter, neighbors, blend, where, columns, cut, region_sum, tolerance, solver, plan)
-        return self._hits("search", {**rows_told(queries), **rows, "k": k, **told})
+        told = options_told(
+            filter, neighbors, blend, where, columns, cut, region_sum, tolerance, solver, plan, fold, diversity
+        )
+        asked = {} if queries is None else rows_told(queries)
+        begun = {} if seeds is None else {"seeds": seeds_told(seeds)}
+        return self._hits("search", {**asked, **begun, "kind": kind, **rows, "k": k, **told})
 
-    def similar(self, ids: ArrayLike, k: int = 10, *, include_self: bool = False, **options: Any) -> Hits:
+    def similar(self, ids: ArrayLike, k: int | str = 10, *, include_self: bool = False, **options: Any) -> Hits:
         """More like these items. As `Index.search_by_id`."""
         given = np.atleast_1d(np.asarray(ids)).tolist()
         return self._hits("similar", {"ids": given, "k": k, "include_self": include_self, **options_told(**options)})
@@ -169,5 +178,7 @@ class RemoteCollection:
             confidence=column("confidence", np.float32),
             route=found["route"],
             columns=None if known is None else {name: [row["columns"][name] for row in rows] for name in known},
-            seconds=None if found["route"] is None else (times["first"] / 1000, times["second"] / 1000),
+            counts=column("count", np.int64),
+            folded=None if rows[0]["folded"] is None else [row["folded"] for row in rows],
+            seconds=(times["first"] / 1000, times["second"] / 1000) if times["second"] else None,
         )

@@ -31,6 +31,14 @@ def rows_told(queries: ArrayLike) -> dict[str, Any]:
     return {"vectors": rows.tolist()}
 
 
+def seeds_told(seeds: Any) -> Any:
+    """Items and their weights; keys of JSON are text."""
+    queries = [seeds] if isinstance(seeds, Mapping) else list(seeds)
+    if not all(isinstance(one, Mapping) for one in queries):
+        raise InputError(f"seeds must be a dict of id: weight, or a list of such dicts, got {seeds!r}")
+    return [{str(own): float(weight) for own, weight in one.items()} for one in queries]
+
+
 def options_told(
     filter: Any = None,
     neighbors: int | None = None,
@@ -42,6 +50,8 @@ def options_told(
     tolerance: float | None = None,
     solver: Any = None,
     plan: str | None = None,
+    fold: float | None = None,
+    diversity: float | None = None,
 ) -> dict[str, Any]:
     """Options of a search as JSON has them; those that say nothing are left out."""
     told = {
@@ -55,6 +65,8 @@ def options_told(
         "tolerance": tolerance,
         "solver": _solver(solver),
         "plan": plan,
+        "fold": fold,
+        "diversity": diversity or None,
     }
     return {name: value for name, value in told.items() if value is not None}
 

@@ -5,27 +5,23 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from longwave.search import first
 from longwave.search.defaults import way
 from longwave.search.euclidean import Euclidean
-from longwave.search.queries import Queries
 from longwave.search.snapshot import Snapshot
-from longwave.types import Filter
+from longwave.types import Filter, Sparse
 
 # The root that `Anchor` takes as well: scores fall over many powers of ten.
 _ROOT = 4
 
 
-def wave(snapshot: Snapshot, query: Queries, *, filter: Filter, neighbors: int) -> NDArray[np.float32]:
+def wave(snapshot: Snapshot, y: Sparse, filter: Filter) -> NDArray[np.float32]:
     """(x / max x)^¼ of every item that is there, in the order of `ids`; 0 where nothing arrives. (N,), from 0 to 1
 
-    query: the vectors of one query.
+    y: where one query begins, CSR (1, n), as `Index.observe` gives it.
     """
-    options = {"neighbors": neighbors, "cut": None, "region_sum": "similarities", "keep_products": False}
-    asked = first.ask(snapshot, query, first.lists_needed(snapshot, neighbors), **options)  # type: ignore[arg-type]
     _, solver = way(snapshot, None, None, None, filter)
     assert not isinstance(solver, Euclidean)
-    scores = solver(snapshot.system, asked.observed, filter).scores[0]  # (targets,)
+    scores = solver(snapshot.system, y, filter).scores[0]  # (targets,)
     items = snapshot.items
     own = np.maximum(scores[items.target_of(items.live_numbers())], 0)  # below 0 is noise of the basis, or not wanted
     peak = own.max(initial=0)

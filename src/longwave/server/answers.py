@@ -30,6 +30,8 @@ def hits_of(hits: Hits) -> list[schemas.Hit]:
             columns=None if hits.columns is None else {name: own[place] for name, own in hits.columns.items()},
             error=None if hits.errors is None else float(hits.errors[place]),
             steps=None if hits.steps is None else int(hits.steps[place]),
+            count=None if hits.counts is None else int(hits.counts[place]),
+            folded=None if hits.folded is None else hits.folded[place],
         )
         for place, (ids, scores) in enumerate(zip(hits.ids.tolist(), hits.scores.tolist(), strict=True))
     ]

@@ -1,4 +1,4 @@
-"""What a request asks, as the library takes it: query vectors, and options of a search."""
+"""What a request asks with, as the library takes it: items, pictures, vectors."""
 
 from __future__ import annotations
 
@@ -9,35 +9,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from longwave import filters, registry
-from longwave.errors import InputError
 from longwave.hits import Hits
 from longwave.index import Index
-from longwave.metadata import parse_text
-from longwave.search import blending
-from longwave.search.blending import Blending
-from longwave.search.defaults import default_filter, way
-from longwave.search.queries import examples
+from longwave.search import seeds
+from longwave.search.queries import Queries, examples
 from longwave.server import schemas
 from longwave.server.problems import Problem
 from longwave.server.shelf import State
 from longwave.server.uploads import Uploads
-from longwave.solvers.system import SublinearSolver
-from longwave.types import Array, Filter
-
-# Steps that a filter or a solver may be told to take: each is a product with the graph, or a term of a sum.
-_MOST_STEPS = 10_000
-_STEPS = ("steps", "max_steps", "max_degree")
+from longwave.types import Array, Sparse
 
 
 @dataclass(frozen=True, eq=False)
 class Asked:
     """One query. vectors: (m, d), with a weight each. own: ids that it consists of, to be left out of its hits.
 
-    The first `wanted` of these are like what is wanted.
+    The first `wanted` of these are like what is wanted. In a graph without vectors the items themselves are the query.
     """
 
-    vectors: Array
+    vectors: Array | None
     weights: NDArray[np.float32] | None = None
     own: tuple[Any, ...] = ()
     wanted: int = 0
@@ -48,9 +38,26 @@ class Asked:
         return list(self.own[: self.wanted])
 
     @property
-    def rows(self) -> dict[str, Any]:
-        """What `Index.search` is told of the rows."""
-        return {"query_groups": np.zeros(len(self.vectors), dtype=np.int64), "weights": self.weights}
+    def query(self) -> dict[str, Any]:
+        """What `Index.search` is told of it."""
+        if self.vectors is None:
+            return {"seeds": self._seeds}
+        return {
+            "queries": self.vectors,
+            "query_groups": np.zeros(len(self.vectors), dtype=np.int64),
+            "weights": self.weights,
+        }
+
+    def observe(self, index: Index, neighbors: int) -> Sparse:
+        """Where it begins: y, CSR (1, n)."""
+        if self.vectors is None:
+            return seeds.observe(index, self._seeds)
+        asked = Queries.make(self.vectors, dimension=index.dimension, weights=self.weights)
+        return index.observe(asked.as_one(), neighbors=neighbors)
+
+    @property
+    def _seeds(self) -> dict[Any, float]:
+        return {own: 1.0 if place < self.wanted else -1.0 for place, own in enumerate(self.own)}
 
 
 def asked_by(query: schemas.Query, state: State, uploads: Uploads) -> Asked:
@@ -77,6 +84,7 @@ def asked_by(query: schemas.Query, state: State, uploads: Uploads) -> Asked:
     if query.ids is None and not query.unlike:
         return Asked(seen)
     items = asked_by_ids(query.ids or [], query.unlike, state)
+    assert items.vectors is not None  # where there are pictures, there are vectors
     signs = np.ones(len(items.vectors), dtype=np.float32) if items.weights is None else items.weights
     weights = np.concatenate([np.ones(len(seen), dtype=np.float32), signs])
     return replace(items, vectors=np.concatenate([seen, items.vectors]), weights=weights)
@@ -89,6 +97,8 @@ def asked_by_ids(ids: Sequence[Any], unlike: Sequence[Any], state: State) -> Ask
         raise Problem(422, f"item {next(iter(both))!r} is wanted and not wanted; name it once")
     liked = list(dict.fromkeys(ids))
     every = [*liked, *dict.fromkeys(unlike)]
+    if not state.index.has_vectors:
+        return Asked(None, None, tuple(every), len(liked))
     vectors, of, _ = examples(state.index, every, None)
     weights = np.where(of < len(liked), 1, -1).astype(np.float32) if unlike else None
     return Asked(vectors, weights, tuple(every), len(liked))
@@ -101,76 +111,17 @@ def rows_of(vectors: list[list[float]]) -> list[list[float]]:
     return vectors
 
 
-def options_of(given: schemas.Options) -> dict[str, Any]:
-    """Options of `Index.search`."""
-    return {
-        "filter": filter_of(given.filter),
-        "neighbors": given.neighbors,
-        "blend": blend_of(given.blend),
-        "where": where_of(given.where),
-        "columns": given.columns,
-        "cut": given.cut,
-        "region_sum": given.region_sum,
-        "tolerance": given.tolerance,
-        "solver": None if given.solver is None else _bounded(registry.parse("solver", given.solver), given.solver),
-        "plan": given.plan,
-    }
-
-
-def filter_of(text: str | None) -> Filter | None:
-    """A filter from its text."""
-    return None if text is None else _bounded(filters.parse(text), text)
-
-
-def blend_of(given: schemas.Blend | str | float | None) -> Blending | float | None:
-    """A blend from its text, its weight, or its fields; None for the index's own, 0 for none at all."""
-    if given is None:
-        return None
-    if isinstance(given, schemas.Blend):
-        return blending.Blend(given.weight, given.scale, given.everywhere)
-    found = blending.parse(given)
-    return 0.0 if found is None else found
-
-
-def where_of(given: Any) -> Any:
-    """Which items may be found, from JSON; a text is a condition as people type it."""
-    return parse_text(given) if isinstance(given, str) else given
-
-
-def _bounded(part: Any, text: str) -> Any:
-    for name in _STEPS:
-        steps = getattr(part, name, None)
-        if steps is not None and steps > _MOST_STEPS:
-            raise InputError(f"a server takes {_MOST_STEPS:,} steps at most, got {steps:g} in '{text}'")
-    return part
-
-
-def check_hits(k: int, queries: int) -> None:
-    """Problem 422 where an answer would be too large."""
-    if queries > schemas.MOST_ROWS:
-        raise Problem(422, f"a request has at most {schemas.MOST_ROWS:,} rows, got {queries:,}")
-    if k * queries > schemas.MOST_HITS:
-        raise Problem(
-            422, f"{queries:,} queries for {k:,} hits each are more than {schemas.MOST_HITS:,} hits; ask for fewer"
-        )
-
-
-def scores_all(index: Index, k: int, options: dict[str, Any]) -> bool:
-    """Whether one query is answered by the scores of all items: several at a time are then quicker than one by one.
-
-    Where candidates alone are scored it is the other way round: 0.2 to 0.7 of the time, one by one.
-    """
-    filter = options["filter"] or default_filter(index)
-    plan, solver = way(index, options["plan"], options["tolerance"], options["solver"], filter)
-    return not (plan.is_few(1, k) and isinstance(solver, SublinearSolver) and solver.serves(index.system))
-
-
-def best_of(state: State, asked: Asked, k: int, *, include_self: bool = False, **options: Any) -> Hits:
+def best_of(state: State, asked: Asked, k: int | str, *, include_self: bool = False, **options: Any) -> Hits:
     """The k best items for one query, but those that it consists of."""
     own = [] if include_self else list(asked.own)
-    hits = state.index.search(asked.vectors, k + len(own), **asked.rows, **options)
-    kept = np.flatnonzero(~np.isin(hits.ids[0], own))[:k] if own else np.arange(min(k, hits.ids.shape[1]))
-    columns = None
+    hits = state.index.search(k=k if isinstance(k, str) else k + len(own), **asked.query, **options)
+    kept = np.flatnonzero(~np.isin(hits.ids[0], own)) if own else np.arange(hits.ids.shape[1])
+    kept = kept if isinstance(k, str) else kept[:k]
+    cut: dict[str, Any] = {"ids": hits.ids[:, kept], "scores": hits.scores[:, kept]}
     if hits.columns is not None:
-        columns = {name: [[rows[0][place] for place in kept]] for name, rows in hits.columns.items()}
-    return replace(hits, ids=hits.ids[:, kept], scores=hits.scores[:, kept], columns=columns)
+        cut["columns"] = {name: [[rows[0][place] for place in kept]] for name, rows in hits.columns.items()}
+    if hits.counts is not None:
+        cut["counts"] = np.array([np.count_nonzero(kept < hits.counts[0])])
+    if hits.folded is not None:
+        cut["folded"] = [[hits.folded[0][place] for place in kept]]
+    return replace(hits, **cut)

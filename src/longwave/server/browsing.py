@@ -15,7 +15,7 @@ from longwave.inspection import describe
 from longwave.pictures import picture_size
 from longwave.search.defaults import default_filter
 from longwave.server import schemas
-from longwave.server.asking import filter_of
+from longwave.server.choosing import filter_of
 from longwave.server.endpoints import Call, endpoint
 from longwave.server.problems import Problem
 from longwave.server.shelf import Served

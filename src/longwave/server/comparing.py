@@ -15,12 +15,12 @@ from longwave.hits import Hits
 from longwave.layout import neighborhood
 from longwave.search.defaults import defaults
 from longwave.search.euclidean import Euclidean
-from longwave.search.queries import Queries
 from longwave.search.wave import wave as wave_of
 from longwave.search.where import allowed
 from longwave.server import schemas
 from longwave.server.answers import hits_of, times_of
-from longwave.server.asking import Asked, asked_by, best_of, blend_of, check_hits, filter_of, where_of
+from longwave.server.asking import Asked, asked_by, best_of
+from longwave.server.choosing import blend_of, check_hits, filter_of, where_of
 from longwave.server.endpoints import Call, endpoint
 from longwave.server.shelf import State
 from longwave.types import Array
@@ -41,7 +41,10 @@ async def compare(call: Call) -> schemas.CompareAnswer:
         asked = asked_by(given.query, state, call.context.uploads)
         where = _both(state, where_of(given.where), given.within)
         shown = {"where": where, "columns": given.columns}
-        nearest, manifold = (best_of(state, asked, given.k, **way, **shown) for way in (plain, along))
+        manifold = best_of(state, asked, given.k, **along, **shown)
+        if asked.vectors is None:  # a graph alone: there is no other search to compare with
+            return [(Hits(manifold.ids[:, :0], manifold.scores[:, :0]), manifold, None)]
+        nearest = best_of(state, asked, given.k, **plain, **shown)
 
         def ranked(way: dict[str, Any]) -> Array:
             ids: Array = best_of(state, asked, _DEPTH, where=where, **way).ids[0]
@@ -72,8 +75,7 @@ async def wave(call: Call) -> Response:
 
     def do() -> bytes:
         asked = asked_by(given.query, state, call.context.uploads)
-        query = Queries.make(asked.vectors, dimension=state.index.dimension, weights=asked.weights).as_one()
-        return wave_of(state.index, query, filter=filter, neighbors=neighbors).astype("<f4").tobytes()
+        return wave_of(state.index, asked.observe(state.index, neighbors), filter).astype("<f4").tobytes()
 
     data = await call.run(do)
     headers = {"X-Longwave-Items": str(len(data) // 4), "X-Longwave-Version": str(state.version)}
@@ -88,10 +90,11 @@ async def explain(call: Call) -> schemas.ExplainAnswer:
 
     def do() -> schemas.ExplainAnswer:
         asked = asked_by(given.query, state, call.context.uploads)
-        index, weights = state.index, asked.weights
-        found = index.explain(asked.vectors, given.id, filter=filter, neighbors=neighbors, weights=weights)
-        query = Queries.make(asked.vectors, dimension=index.dimension, weights=weights).as_one()
-        around = neighborhood(index, index.observe(query, neighbors=neighbors), found.path, filter)
+        index = state.index
+        index.require_vectors("explain")
+        assert asked.vectors is not None
+        found = index.explain(asked.vectors, given.id, filter=filter, neighbors=neighbors, weights=asked.weights)
+        around = neighborhood(index, asked.observe(index, neighbors), found.path, filter)
         rows = zip(found.neighbors.tolist(), found.similarities.tolist(), found.contributions.tolist(), strict=True)
         nodes = zip(around.ids, around.places.tolist(), around.observed.tolist(), around.scores.tolist(), strict=True)
         return schemas.ExplainAnswer(

@@ -19,6 +19,7 @@ Count = Annotated[int, Meta(ge=1, le=MOST_HITS)]
 Some = Annotated[int, Meta(ge=1, le=MOST_IDS)]
 Names = Annotated[list[str], Meta(max_length=1000)]
 Text = Annotated[str, Meta(min_length=1, max_length=1000)]
+Seeds = Annotated[dict[str, float], Meta(min_length=1, max_length=MOST_IDS)]
 Vectors = Annotated[list[list[float]], Meta(min_length=1, max_length=MOST_ROWS)]
 Ids = Annotated[list[Id], Meta(min_length=1, max_length=MOST_IDS)]
 Box = Annotated[list[float], Meta(min_length=4, max_length=4, description="x0, y0, x1, y1 in pixels of the picture")]
@@ -39,7 +40,7 @@ class Blend(Struct, forbid_unknown_fields=True):
 class Options(Struct, kw_only=True, forbid_unknown_fields=True):
     """How to search; what is left out is the collection's own."""
 
-    k: Count = 10
+    k: Count | Literal["auto"] = 10
     filter: Annotated[Text | None, Meta(description="such as lowpass:0.97, heat:10, ideal:0.9 or walk:0.99,10")] = None
     neighbors: Some | None = None
     blend: Text | float | Blend | None = None
@@ -50,14 +51,18 @@ class Options(Struct, kw_only=True, forbid_unknown_fields=True):
     tolerance: Annotated[float, Meta(gt=0)] | None = None
     solver: Annotated[Text | None, Meta(description="such as euclidean, hybrid:0.001 or cg:0.001")] = None
     plan: Literal["sublinear", "basis"] | None = None
+    fold: Annotated[float, Meta(gt=0, le=1)] | None = None
+    diversity: Annotated[float, Meta(ge=0, lt=1)] = 0.0
 
 
 class SearchBody(Options, kw_only=True, forbid_unknown_fields=True):
-    """Query vectors, as lists or as bytes, and how to search."""
+    """Query vectors, as lists or as bytes, or items to begin at with a weight each, and how to search."""
 
     vectors: Vectors | None = None
     npy: Annotated[bytes | None, Meta(description="rows of little-endian float32, base64; with `dimension`")] = None
     dimension: Some | None = None
+    seeds: Seeds | list[Seeds] | None = None
+    kind: Literal["manifold", "pagerank"] = "manifold"
     query_groups: list[int] | None = None
     weights: list[float] | None = None
     on_error: Literal["raise", "skip"] = "raise"
@@ -194,7 +199,7 @@ class Details(Struct, kw_only=True):
 
 
 class Hit(Struct, kw_only=True):
-    """The hits of one query, best first."""
+    """The hits of one query, best first. count: those that are relevant. folded: of each, what is nearly the same."""
 
     ids: list[Id]
     scores: list[float]
@@ -202,6 +207,8 @@ class Hit(Struct, kw_only=True):
     columns: dict[str, list[Any]] | None = None
     error: float | None = None
     steps: int | None = None
+    count: int | None = None
+    folded: list[list[Id]] | None = None
 
 
 class Times(Struct, kw_only=True):

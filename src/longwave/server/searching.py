@@ -12,7 +12,8 @@ import numpy as np
 from longwave.hits import Hits
 from longwave.server import bodies, schemas
 from longwave.server.answers import answer_of, hits_of
-from longwave.server.asking import asked_by_ids, best_of, check_hits, options_of, rows_of, scores_all
+from longwave.server.asking import asked_by_ids, best_of, rows_of
+from longwave.server.choosing import check_hits, options_of, scores_all
 from longwave.server.endpoints import Call, endpoint
 from longwave.server.problems import Problem
 
@@ -26,23 +27,26 @@ from longwave.server.problems import Problem
     answer=schemas.SearchAnswer,
 )
 async def search(call: Call) -> schemas.SearchAnswer:
-    """Search with vectors."""
+    """Search with vectors, or from items to begin at."""
     began, state = time.perf_counter(), call.state
     given, rows = (call.params, bodies.from_npy(call.body)) if call.media == bodies.NPY else _rows(call.body)
     check_hits(given.k, len(rows))
-    options = options_of(given)
+    options = options_of(given) | {"kind": given.kind}
+    if given.seeds is not None:
+        options["seeds"] = [{state.parse_id(own): weight for own, weight in one.items()} for one in rows]
     of_rows: dict[str, Any] = {"query_groups": given.query_groups, "weights": given.weights, "on_error": given.on_error}
 
     def do(some: Sequence[Any]) -> list[tuple[Hits, list[schemas.Hit]]]:
         if len(some) == 1:
-            hits = state.index.search(np.asarray(some[0]), given.k, **options, **of_rows)
+            vectors = None if given.seeds is not None else np.asarray(some[0])
+            hits = state.index.search(vectors, given.k, **options, **of_rows)
             return [(hits, hits_of(hits))]
         hits = state.index.search(np.concatenate(some), given.k, **options)
         return [(hits[place], hits_of(hits[place])) for place in range(len(some))]
 
     key = None
-    usual = len(rows) == 1 and len(rows[0]) == state.index.dimension and not any(map(_is_told, of_rows.values()))
-    if usual and scores_all(state.index, given.k, options):
+    usual = given.seeds is None and not any(map(_is_told, of_rows.values()))
+    if usual and len(rows) == 1 and len(rows[0]) == state.index.dimension and scores_all(state.index, given.k, options):
         alike = msgspec.structs.replace(given, vectors=None, npy=None, dimension=None)
         key = call.served.name, state.version, msgspec.json.encode(alike)
     done = await call.context.searches.join(do, rows, key=key, timeout=call.context.options.timeout)
@@ -73,9 +77,11 @@ async def similar(call: Call) -> schemas.SearchAnswer:
 
 
 def _rows(body: schemas.SearchBody) -> tuple[schemas.SearchBody, Any]:
-    """The query rows: lists, which a thread makes an array of, or an array."""
-    if (body.vectors is None) == (body.npy is None):
-        raise Problem(422, "give the query as `vectors`, or as `npy` with `dimension`")
+    """What is asked with, query by query: lists, which a thread makes an array of, an array, or seeds."""
+    if sum(given is not None for given in (body.vectors, body.npy, body.seeds)) != 1:
+        raise Problem(422, "give the query as `vectors`, as `npy` with `dimension`, or as `seeds`")
+    if body.seeds is not None:
+        return body, [body.seeds] if isinstance(body.seeds, dict) else body.seeds
     if body.vectors is not None:
         return body, rows_of(body.vectors)
     assert body.npy is not None

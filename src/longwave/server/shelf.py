@@ -94,7 +94,7 @@ class State:
         try:
             return int(text)
         except ValueError:
-            raise Problem(404, f"there is no item '{text[:100]}'") from None
+            raise Problem(404, f"there is no item '{text[:100]}'; ids are whole numbers") from None
 
     def place_of(self, item: Any) -> int:
         """The number of an item that a request names in its path; Problem 404 where there is none."""
@@ -156,9 +156,14 @@ class Served:
 
 def _warm(index: Index) -> None:
     """One search, so that what is compiled, read or put together at first is there when the first request comes."""
+    if index.spectrum is None:  # a search must say how it is to be answered
+        return
+    if not index.has_vectors:
+        index.search(seeds={index.ids[0].item(): 1.0}, k=min(10, len(index)))
+        return
     rows = index.vectors.rows(np.arange(min(64, len(index.vectors))))
     seen = np.flatnonzero(rows.any(axis=1))
-    if seen.size and index.spectrum is not None:  # without a basis a search must say how it is to be answered
+    if seen.size:
         index.search(rows[seen[0]], min(10, len(index)))
 
 
