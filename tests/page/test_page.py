@@ -23,7 +23,7 @@ def opened(visit, address, **how):
     """A page that has drawn its first answer and its map."""
     page = visit(address, **how)
     expect(page.locator("#manifold .hit").first).to_be_attached()
-    expect(page.locator("#map-note")).to_be_empty()
+    expect(page.locator("#map-note")).to_be_empty(timeout=60_000)  # the first map compiles its loops
     return page
 
 

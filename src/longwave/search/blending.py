@@ -70,9 +70,10 @@ def near_count(blend: Blending, count: int) -> int:
 def candidate_count(blend: Blending | None, count: int) -> int:
     """How many of the best by the graph may be among the first `count`, beside those that are near.
 
-    Where the term falls steeply (`near`), what is not near keeps the order of the graph; else twice as many are scored.
+    Where the term falls steeply (`near`), what is not near keeps the order of the graph; some more are for the solve
+    around the last hits. Else twice as many are scored.
     """
-    return max(count, 16) if hasattr(blend, "near") else max(2 * count, 100)
+    return max(3 * count // 2, 48) if hasattr(blend, "near") else max(2 * count, 100)
 
 
 @dataclass(frozen=True)
