@@ -239,7 +239,7 @@ def test_what_a_user_can_get_wrong(place):
     for arguments, words in (
         (("build", "--images", "empty", "-o", "x"), "holds no pictures"),
         (("build", "--images", "broken", "--encoder", "lite0.onnx", "-o", "x"), "no picture of the 1 in broken"),
-        (("build", "-o", "x"), "either a file of vectors or --images"),
+        (("build", "-o", "x"), "either a file of vectors, --images"),
         (("describe", "photos", "-o", "x.npy"), "must be .h5"),
         (("describe", "photos", "-o", "x.h5", "--whiten", "none", "--save-whitening", "w2.npz"), "nothing to save"),
         (("describe", "photos", "-o", "x.h5", "--save-whitening", "none/w.npz"), "no folder none"),
