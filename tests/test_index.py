@@ -365,7 +365,7 @@ def test_two_builds_are_equal(vectors, queries):
     np.testing.assert_array_equal(one.search(queries, 50).ids, two.search(queries, 50).ids)
 
 
-@pytest.mark.filterwarnings("ignore:no two of the")
+@pytest.mark.filterwarnings("ignore:no two of the", "ignore::longwave.errors.FilterWarning")
 @settings(deadline=None, max_examples=30)
 @given(
     vectors=arrays(
