@@ -597,6 +597,7 @@ def test_tune_by_labels_and_what_it_refuses(tmp_path, digits_split):
         code, out, err = run("tune", tmp_path / "v.npy", *options)
         assert code == 0, err
         assert "the defaults have" in " ".join(out.split())
+        assert ("\nbuild --" in out) == ("`longwave evaluate`" in out)  # a suggestion comes with how to check it
     assert "there is nothing to tune" in run("tune", tmp_path / "v.npy")[2]
     assert "a label for each vector, 500, got 30" in run("tune", tmp_path / "v.npy", "--labels", tmp_path / "ql.npy")[2]
     assert "give --queries F" in run("tune", tmp_path / "v.npy", "--truth", tmp_path / "t.json")[2]

@@ -80,7 +80,7 @@ class Options:
     blend: float | str | Blending | None = _option(
         None,
         "How nearest neighbours count in a search, unless told otherwise. By default the nearest stay in front.",
-        text="anchor, a weight, or 0 for not at all",
+        text="anchor, a weight, or none for not at all",
     )
     seed: int = _option(0, "Seed of the random numbers: the same seed gives the same answer.")
 

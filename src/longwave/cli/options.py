@@ -143,7 +143,7 @@ BlendWeight = Annotated[
         "--blend",
         metavar="W",
         help="How nearest neighbours count: anchor (outstanding ones stay in front), a weight W for items that the "
-        "basis represents badly (the paper's FSRw), or 0 for not at all. By default what the index was built with.",
+        "basis represents badly (the paper's FSRw), or none for not at all. By default what the index was built with.",
     ),
 ]
 BlendScale = Annotated[
