@@ -139,7 +139,7 @@ def second_searches(add, index, ground, y, truth):
         span = slice(y.indptr[query], y.indptr[query + 1])
         return y.indices[span], y.data[span]
 
-    searched = index.accelerate(first=None).system
+    searched = index.accelerate(first=None, second="IVF,SQfp16").system
     nothing = np.zeros(0, dtype=np.int64)
 
     def plan(query):
