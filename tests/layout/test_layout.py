@@ -50,6 +50,18 @@ def test_the_same_graph_has_the_same_map(index):
     assert np.array_equal(positions(index), positions(index))
 
 
+def test_after_prepare_nothing_is_left_to_compile(index):
+    from longwave.layout import prepare
+    from longwave.rows import layout_loops
+
+    prepare()
+    loops = (layout_loops.spread, layout_loops.mark_largest, layout_loops.pack)
+    before = [loop.signatures for loop in loops]
+    assert all(before)
+    positions(index)
+    assert [loop.signatures for loop in loops] == before
+
+
 def test_usps_and_coil(shared_data):
     for name, least in (("usps", 0.85), ("coil20", 0.9)):
         vectors = np.load(next((shared_data / name).glob("[!l]*.npy"))).astype(np.float32)

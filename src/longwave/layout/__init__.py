@@ -5,6 +5,6 @@
 """
 
 from longwave.layout.local import Neighborhood, neighborhood
-from longwave.layout.whole import graph_positions, positions
+from longwave.layout.whole import graph_positions, positions, prepare
 
-__all__ = ["Neighborhood", "graph_positions", "neighborhood", "positions"]
+__all__ = ["Neighborhood", "graph_positions", "neighborhood", "positions", "prepare"]

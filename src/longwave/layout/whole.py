@@ -29,6 +29,12 @@ def positions(snapshot: Snapshot, known: NDArray[np.float32] | None = None) -> N
     return own[items.target_of(items.live_numbers())]
 
 
+def prepare() -> None:
+    """Compile the loops of a map, or load what was compiled: before others wait for this process."""
+    ring = sp.csr_array(np.roll(np.eye(9, dtype=np.float32), 1, axis=1))
+    place(sp.csr_array(ring + ring.T), lambda vertices: np.zeros((len(vertices), 2)))
+
+
 def graph_positions(snapshot: Snapshot) -> NDArray[np.float32]:
     """A place for what the graph ranks: its vertices, or the items where these have several. (targets, 2)"""
     matrix, spectrum = snapshot.graph.normalized, snapshot.spectrum

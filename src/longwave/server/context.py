@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from longwave.errors import LongwaveError
+from longwave.layout import prepare
 from longwave.server import schemas
 from longwave.server.metrics import Metrics
 from longwave.server.options import Options
@@ -52,6 +53,7 @@ class Context:
     async def running(self) -> AsyncIterator[None]:
         """From the first request to the last: new versions are followed, and every job is done at the end."""
         with one_blas_thread():
+            await self.slow.run(prepare)  # compiling holds up all other threads
             following = asyncio.create_task(self._follow())
             self.ready = True
             try:
