@@ -11,6 +11,7 @@ from served import Server
 pytest.importorskip("playwright", reason="no playwright: pip install 'longwave[test]'")
 from playwright.sync_api import expect
 
+expect.set_options(timeout=60_000)  # the first search and the first map compile their loops
 QUERY = "#collection=digits&id=17"
 STEPS = [step / 60 for step in range(6, 55)]  # across the map
 
@@ -23,7 +24,7 @@ def opened(visit, address, **how):
     """A page that has drawn its first answer and its map."""
     page = visit(address, **how)
     expect(page.locator("#manifold .hit").first).to_be_attached()
-    expect(page.locator("#map-note")).to_be_empty(timeout=60_000)  # the first map compiles its loops
+    expect(page.locator("#map-note")).to_be_empty()
     return page
 
 
