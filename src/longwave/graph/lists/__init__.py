@@ -13,7 +13,7 @@ from longwave.types import Checkpoint, Neighbors, Progress
 __all__ = ["build_lists", "check_lists", "nearest", "nearest_others", "of_other_items"]
 
 # Vectors up to which lists are exact unless approximate ones are asked for. Of 32, 128 or 784 dimensions alike, both
-# take as long at about 12,000 vectors; at 30,000 approximate ones take half of the seconds of exact ones (5 to 12).
+# take as long below 14,000 vectors; at 30,000 approximate ones take half of the seconds of exact ones (5 to 12).
 EXACT_VERTICES = 30_000
 
 
