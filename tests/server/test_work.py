@@ -3,11 +3,18 @@
 import asyncio
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from longwave.server.problems import Problem
 from longwave.server.work import Work
+
+
+def run_apart(body):
+    """In a thread of its own: a browser of other tests may have a loop in this one."""
+    with ThreadPoolExecutor(1) as apart:
+        return apart.submit(lambda: asyncio.run(body())).result()
 
 
 def run(test, **options):
@@ -18,7 +25,7 @@ def run(test, **options):
         finally:
             await work.close()
 
-    return asyncio.run(body())
+    return run_apart(body)
 
 
 def test_jobs_of_one_key_are_done_in_one_call_and_only_while_others_run():
@@ -122,7 +129,7 @@ def test_closing_waits_for_what_runs():
         assert ended
         await task
 
-    asyncio.run(body())
+    run_apart(body)
 
 
 def test_a_thread_of_the_pool_works_alone():
