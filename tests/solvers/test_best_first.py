@@ -181,7 +181,7 @@ def test_a_sparse_basis(digits_split, observed):
 
 
 def test_items_outside_of_the_graph(index, digits_split):
-    """All of them are found; with the solve their scores are combinations of solved ones."""
+    """All that hang on what was found are found; with the solve their scores are combinations of solved ones."""
     grown = index.extend(digits_split[2][100:130])
     y = grown.observe(Queries.make(digits_split[2][:3], dimension=64))
     ground, n = Ground(grown.system), index.graph.n_vertices
@@ -190,12 +190,32 @@ def test_items_outside_of_the_graph(index, digits_split):
     for query in range(3):
         for how, want in ((EVERYWHERE, spectral[query]), (EXACT, exact[query])):
             found = walk(ground, *one(y, query), FILTER, SPECTRAL, count=2000, walking=how)
-            assert set(range(n, n + 30)) <= set(found.targets)
+            inside = found.targets[found.targets < n]
+            hanging = n + np.flatnonzero(np.diff(grown.added.psi[:, inside].indptr))
+            assert set(hanging) == set(found.targets[found.targets >= n])
+            assert len(hanging) > 10
+            assert np.all(np.delete(want[n:], hanging - n) <= 1e-6)
             close(found.scores, want[found.targets], np.abs(want).max())
         mask = np.arange(n + 30) % 2 == 0
         found = walk(ground, *one(y, query), FILTER, SPECTRAL, count=20, allowed=mask)
         assert mask[found.targets].all()
-        assert set(range(n + n % 2, n + 30, 2)) <= set(found.targets)
+
+
+def test_only_the_best_outside_of_the_graph_are_scored(index, digits_split):
+    """Where many hang on what was found, those that may be among the best are taken, and those asked for."""
+    grown = index.extend(digits_split[2][20:180])
+    y = grown.observe(Queries.make(digits_split[2][:20], dimension=64))
+    ground, n = Ground(grown.system), index.graph.n_vertices
+    spectral = SPECTRAL(grown.system, y, FILTER).scores
+    some = 0
+    for query in range(20):
+        found = walk(ground, *one(y, query), FILTER, SPECTRAL, count=10, more=np.array([n + 7]), walking=EVERYWHERE)
+        assert n + 7 in found.targets
+        assert np.count_nonzero(found.targets >= n) <= 21
+        best = np.argsort(-spectral[query])[:10]
+        assert set(best) <= set(found.targets)
+        some += np.count_nonzero(best >= n)
+    assert some > 5
 
 
 def test_a_mask_is_walked_through(index, observed):

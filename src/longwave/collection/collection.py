@@ -203,8 +203,8 @@ class Collection:
     def compact(self, *, keep: int = 10, grace: float = 3600.0) -> Vacuumed:
         """All segments become one without what was removed, and files that are of no use go.
 
-        keep, grace: so many versions stay, and what was replaced for less than so many seconds. Added items are still
-        scanned on the fast plan; `refresh` takes them into the graph.
+        keep, grace: so many versions stay, and what was replaced for less than so many seconds. Where many items were
+        added they are linked, so that a search no longer reads them all. `refresh` takes them into the graph.
         """
         with self._heavy, self._change:
             known = self._begin()

@@ -2,24 +2,53 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from longwave.collection.living import Living
 from longwave.items.items import Items
 from longwave.metadata.described import Sheet
+from longwave.plan import wants_links
 from longwave.search.added import Block
 from longwave.search.segments import Segment, merged
+from longwave.stores import links
+from longwave.stores.approximate import Approximate
 from longwave.stores.memory import Memory
 
 
 def is_needed(known: Living) -> bool:
-    """Whether there are several segments, or one with items that were removed again."""
+    """Whether there are several segments, or one with items that were removed again, or one that is to be linked."""
     inside = len(known.base.items)
-    return len(known.segments) > 1 or any((segment.removed >= inside).any() for segment in known.segments)
+    several = len(known.segments) > 1 or any((segment.removed >= inside).any() for segment in known.segments)
+    return several or any(_is_scanned(known, segment) for segment in known.segments)
 
 
 def compacted(known: Living) -> Segment | None:
-    """One segment in place of all; None where nothing is left of them. Items of the base keep their numbers."""
+    """One segment in place of all; None where nothing is left of them. Items of the base keep their numbers.
+
+    Where searches go along links in the graph, and the new vectors are many, they are linked as well.
+    """
+    whole = _as_one(known)
+    if whole is None or whole.block is None or not _is_scanned(known, whole):
+        return whole
+    rows = whole.block.vectors.rows(slice(None))
+    made = links.build(rows)
+    if made.facts.recall < links.TARGET:  # a scan misses nothing
+        return whole
+    return replace(whole, block=replace(whole.block, vectors=Approximate(Memory(rows), made)))
+
+
+def _is_scanned(known: Living, segment: Segment) -> bool:
+    """Whether links would be quicker."""
+    if segment.block is None or not isinstance(known.base.vertices, Approximate):
+        return False
+    held = segment.block.vectors
+    return not isinstance(held, Approximate) and wants_links(len(held) * held.dimension, None)
+
+
+def _as_one(known: Living) -> Segment | None:
+    """All segments, without what was added and removed again."""
     inside, number = len(known.base.items), known.next_segment
     if not known.segments:
         return None

@@ -84,7 +84,7 @@ class EuclideanView:
         same = 1 - SAME * np.sqrt(queries.regions.shape[1])
         outside = self.asked.outside
         best = found.similarities[:, 0]
-        best = best if outside is None else np.maximum(best, outside.max(axis=1))
+        best = best if outside is None else np.maximum(best, outside.similarities[:, 0])
         whole = np.ones(len(queries), dtype=bool)
         np.logical_and.at(whole, queries.query_of, (best >= same) & (queries.weights > 0))
         pairs: list[tuple[int, int]] = []
@@ -93,7 +93,8 @@ class EuclideanView:
             for region in np.flatnonzero(queries.query_of == query):
                 rows = found.ids[region][found.similarities[region] >= same]
                 if outside is not None:
-                    rows = np.concatenate([rows, snapshot.n_vertices + np.flatnonzero(outside[region] >= same)])
+                    own = outside.ids[region][outside.similarities[region] >= same]
+                    rows = np.concatenate([rows, snapshot.n_vertices + own])
                 targets = rows if snapshot.pooling is None else snapshot.items.items_of(rows)
                 common = set(targets.tolist()) if common is None else common & set(targets.tolist())
             pairs += [(int(query), target) for target in sorted(common or ())]

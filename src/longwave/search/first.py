@@ -16,6 +16,7 @@ from longwave.search.queries import Queries
 from longwave.search.snapshot import Snapshot
 from longwave.search.trust import ASKED
 from longwave.stores.memory import Memory
+from longwave.stores.store import ScannedStore
 from longwave.types import Array, Neighbors, Sparse
 
 #: The neighbour whose similarity is the spread of a query (`blending.Anchor`).
@@ -27,15 +28,15 @@ class Asked:
     """What is known of some queries before the second search.
 
     found: the nearest vertices of each of their vectors. observed: y, CSR (q, n). products: of each of their vectors
-    with all stored vectors, where the first search has computed them, (m, rows). outside: with those outside of the
-    graph, (m, a); None where there are none.
+    with all stored vectors, where the first search has computed them, (m, rows). outside: the nearest of the vectors
+    outside of the graph, numbered from 0; None where there are none.
     """
 
     queries: Queries
     found: Neighbors
     observed: Sparse
     products: Array | None
-    outside: Array | None = None
+    outside: Neighbors | None = None
 
     @cached_property
     def summed(self) -> NDArray[np.float32]:
@@ -45,21 +46,39 @@ class Asked:
     def one(self, query: int) -> Asked:
         """What is known of one of them."""
         rows = self.queries.query_of == query
-        lists = Neighbors(self.found.ids[rows], self.found.similarities[rows])
-        outside = None if self.outside is None else self.outside[rows]
+        lists, outside = (
+            None if own is None else Neighbors(own.ids[rows], own.similarities[rows])
+            for own in (self.found, self.outside)
+        )
+        assert lists is not None
         return Asked(self.queries.some(query, query + 1), lists, self.observed[[query]], None, outside)
 
 
 def nearest_vertices(snapshot: Snapshot, regions: NDArray[np.float32], count: int) -> Neighbors:
     """The vertices nearest to each region, none whose items were removed. (m, d) -> lists (m, count), −1 where fewer"""
-    dead, n = snapshot.dead_vertices, snapshot.n_vertices
+    return _nearest_live(snapshot.vertices, regions, count, snapshot.dead_vertices)
+
+
+def nearest_outside(snapshot: Snapshot, regions: NDArray[np.float32], count: int) -> Neighbors | None:
+    """The same of the vectors outside of the graph, numbered from 0; None where there are none."""
+    if snapshot.added is None:
+        return None
+    live = snapshot.live_added
+    return _nearest_live(snapshot.added.vectors, regions, count, None if live is None else ~live)
+
+
+def _nearest_live(
+    store: ScannedStore, regions: NDArray[np.float32], count: int, dead: NDArray[np.bool_] | None
+) -> Neighbors:
+    """The nearest rows of a store that are not dead. (m, d) -> lists (m, count), −1 where fewer"""
+    n = len(store)
     count = min(count, n)
     if dead is None:
-        return snapshot.vertices.search(regions, count)
+        return store.search(regions, count)
     left = n - int(np.count_nonzero(dead))
     asked = min(n, count * n // max(left, 1) + count)  # a few more, as some will be dropped
     while True:
-        lists = _without(snapshot.vertices.search(regions, asked), dead, count)
+        lists = _without(store.search(regions, asked), dead, count)
         if asked == n or (lists.ids[:, : min(count, left)] >= 0).all():
             return lists
         asked = min(n, 4 * asked)
@@ -94,20 +113,24 @@ def ask(
     kept = None
     if keep_products and isinstance(snapshot.vertices, Memory):
         kept = snapshot.vectors.products(queries.regions)  # (m, rows)
-        n, dead = snapshot.n_vertices, snapshot.dead_vertices
-        inside = kept if kept.shape[1] == n else np.ascontiguousarray(kept[:, :n])
-        inside = inside if dead is None else np.where(dead, np.float32(-np.inf), inside)
-        ids, best = top_k(inside, count)
-        found = Neighbors(np.where(np.isneginf(best), -1, ids), np.asarray(best, dtype=np.float32))
+        n, live = snapshot.n_vertices, snapshot.live_added
+        found = _best(kept[:, :n], snapshot.dead_vertices, count)
+        outside = None
+        if snapshot.added is not None:
+            outside = _best(kept[:, n:], None if live is None else ~live, count)
     else:
         found = nearest_vertices(snapshot, queries.regions, count)
-    outside = None
-    if snapshot.added is not None:
-        near = snapshot.added.vectors
-        outside = near.products(queries.regions) if kept is None else kept[:, snapshot.n_vertices :]
+        outside = nearest_outside(snapshot, queries.regions, count)
     # The paper's own setting observes vertices alone, as printed.
     y = observe(snapshot, queries, found, neighbors, cut, region_sum, outside if snapshot.settings.balanced else None)
     return Asked(queries, found, y, kept, outside)
+
+
+def _best(products: Array, dead: NDArray[np.bool_] | None, count: int) -> Neighbors:
+    """Lists from products with all rows of a store, without the dead ones. (m, n) -> (m, count)"""
+    left = np.ascontiguousarray(products) if dead is None else np.where(dead, np.float32(-np.inf), products)
+    ids, best = top_k(left, count)
+    return Neighbors(np.where(np.isneginf(best), -1, ids), np.asarray(best, dtype=np.float32))
 
 
 def observe(
@@ -117,22 +140,22 @@ def observe(
     neighbors: int,
     cut: int | None,
     region_sum: str,
-    outside: Array | None = None,
+    outside: Neighbors | None = None,
 ) -> Sparse:
     """Lists of the query vectors to y, CSR (queries, n).
 
-    outside: products with the vectors outside of the graph, (m, a). Those that are near are observed like vertices,
-    and hand what they are given to the vertices that they consist of: y + yₐψ.
+    outside: the nearest vectors outside of the graph. They are observed like vertices, and hand what they are given to
+    the vertices that they consist of: y + yₐψ.
     """
     n, scales = snapshot.n_vertices, snapshot.graph.scales
     if outside is not None:
-        found = _joined(found, outside, snapshot.live_added, n)
+        found = _joined(found, outside, n)
         scales = None if scales is None else np.concatenate([scales, snapshot.added_scales])
     y = observation.observe(
         found,
         queries.query_of,
         count=neighbors,
-        n_vertices=n + (0 if outside is None else outside.shape[1]),
+        n_vertices=len(snapshot.vectors) if outside is not None else n,
         kernel=snapshot.similarity,
         scales=scales,
         weights=queries.weights,
@@ -142,12 +165,10 @@ def observe(
     return y if outside is None else _handed_on(y, snapshot.observing, n)
 
 
-def _joined(found: Neighbors, outside: Array, live: NDArray[np.bool_] | None, n: int) -> Neighbors:
+def _joined(found: Neighbors, outside: Neighbors, n: int) -> Neighbors:
     """The nearest of the graph and of what is outside of it, which is numbered behind. Lists as long as they were."""
-    outside = outside if live is None else np.where(live, outside, np.float32(-np.inf))
-    ids, best = top_k(np.ascontiguousarray(outside), found.ids.shape[1])
-    ids = np.hstack([found.ids, np.where(np.isneginf(best), -1, ids + n)])
-    products = np.hstack([found.similarities, best.astype(np.float32)])
+    ids = np.hstack([found.ids, np.where(outside.ids < 0, -1, outside.ids + n)])
+    products = np.hstack([found.similarities, outside.similarities])
     order = np.argsort(-products, axis=1, kind="stable")[:, : found.ids.shape[1]]
     return Neighbors(np.take_along_axis(ids, order, axis=1), np.take_along_axis(products, order, axis=1))
 

@@ -22,7 +22,7 @@ from longwave.search import one_query
 from longwave.search.blending import Anchor, Blending, candidate_count, near_count
 from longwave.search.euclidean import Euclidean, euclidean_scores
 from longwave.search.euclidean_view import EuclideanView
-from longwave.search.first import Asked, ask, lists_needed, nearest_vertices
+from longwave.search.first import Asked, ask, lists_needed, nearest_outside, nearest_vertices
 from longwave.search.observation import SUMS
 from longwave.search.queries import Queries
 from longwave.search.ranking import best_of, best_with_ties
@@ -217,15 +217,19 @@ def _near_count(blend: Blending, wanted: Wanted) -> int:
 
 
 def _nearest_targets(snapshot: Snapshot, asked: Asked, count: int) -> NDArray[np.int64]:
-    """About the targets nearest to a query, by its first search, and all that are outside of the graph. Ascending."""
-    if len(asked.queries.weights) == 1 and asked.queries.weights[0] > 0:  # its own list tells
-        rows = asked.found.ids[0, :count]
+    """About the targets nearest to a query, by its first search, in the graph and outside of it. Ascending."""
+    if len(asked.queries.weights) == 1 and asked.queries.weights[0] > 0:  # its own lists tell
+        inside, outside = asked.found, asked.outside
     elif asked.summed[0].any():
-        rows = nearest_vertices(snapshot, normalize(asked.summed), count).ids[0]
+        summed = normalize(asked.summed)
+        inside, outside = nearest_vertices(snapshot, summed, count), nearest_outside(snapshot, summed, count)
     else:
         return _NONE
-    outside = np.arange(snapshot.n_vertices, len(snapshot.vectors))
-    rows = np.unique(np.concatenate([rows[rows >= 0], outside]))
+    rows = inside.ids[0, :count]
+    rows = np.unique(rows[rows >= 0])
+    if outside is not None:
+        own = outside.ids[0, :count]
+        rows = np.concatenate([rows, np.unique(own[own >= 0]) + snapshot.n_vertices])
     return rows if snapshot.pooling is None else snapshot.items.items_of(rows)
 
 

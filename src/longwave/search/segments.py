@@ -7,7 +7,7 @@ what was removed is told by number, and neighbouring segments become one by bein
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,9 +17,21 @@ from numpy.typing import NDArray
 from longwave.items.items import Items
 from longwave.metadata.described import Sheet, described
 from longwave.metadata.tables import join as join_tables
+from longwave.plan import Structure
 from longwave.search.added import Added, Block
 from longwave.search.snapshot import Snapshot
-from longwave.storage.packing import FLOATS, PLACES, pack_sparse, take, take_places, unpack_sparse
+from longwave.storage.packing import (
+    FLOATS,
+    PLACES,
+    pack_search,
+    pack_sparse,
+    take,
+    take_places,
+    unpack_first,
+    unpack_sparse,
+)
+from longwave.storage.settings import fit
+from longwave.stores.approximate import Approximate
 from longwave.stores.memory import Memory
 from longwave.types import Array
 
@@ -59,12 +71,16 @@ def prefix_of(number: int) -> str:
 def pack_segment(segment: Segment) -> tuple[dict[str, Any], dict[str, Array]]:
     """What the manifest says of a segment, and its arrays by name."""
     name = prefix_of(segment.number)
-    facts = {"number": segment.number, "items": len(segment.ids), "expressed": round(segment.expressed, 6)}
+    facts: dict[str, Any] = {"number": segment.number, "items": len(segment.ids)}
+    facts["expressed"] = round(segment.expressed, 6)
     arrays: dict[str, Array] = {}
     if segment.block is not None:
         block = segment.block
         arrays |= {f"{name}vectors": block.vectors.rows(slice(None)), f"{name}ids": segment.ids}
         arrays |= pack_sparse(f"{name}psi", block.psi)
+        if isinstance(block.vectors, Approximate):
+            facts["first"] = asdict(block.vectors.by.facts)
+            arrays |= pack_search(f"{name}first", block.vectors.by)
         if segment.item_of is not None and block.pooling is not None:
             arrays |= {f"{name}item_of": segment.item_of, f"{name}weights": _weights(block.pooling)}
     if len(segment.removed):
@@ -94,7 +110,8 @@ def unpack_segment(facts: Mapping[str, Any], arrays: Mapping[str, Array], base: 
             pooling = _pooling(take(arrays, f"{name}weights", FLOATS, len(vectors)), item_of, count)
         elif len(vectors) != count:
             raise ValueError(f"{name}vectors are {len(vectors)} for {count} items")
-        block = Block(Memory(vectors), psi, pooling)
+        by = unpack_first(f"{name}first", arrays, fit(Structure | None, facts.get("first"), "first"), vectors)
+        block = Block(Memory(vectors) if by is None else Approximate(Memory(vectors), by), psi, pooling)
     removed = np.zeros(0, dtype=np.int64)
     if f"{name}removed" in arrays:
         removed = np.asarray(take_places(arrays, f"{name}removed", None, before + count), dtype=np.int64)

@@ -35,6 +35,8 @@ _NO_NUMBERS: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
 _NO_VERTICES: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 # Vertices that are expanded for however few hits: the solve wants some around them.
 _LEAST = 32
+# Targets outside of the graph that are scored for each that is wanted.
+_SPARE = 2
 _KEPT_FILTERS = 8
 # Walks are counted in the upper half of a stamp.
 _LAST_WALK = (1 << 31) - 1
@@ -163,10 +165,18 @@ class Ground:
         return plain(_NO_NUMBERS if self.system.gains is None else self.system.gains)
 
     @cached_property
-    def added_of(self) -> Sparse:
-        """From vertices to the targets outside of the graph. CSR (n, a)"""
+    def shares(self) -> Sparse:
+        """ψ: the targets outside of the graph as combinations of balanced scores. CSR (a, n)"""
         added = self.system.added
-        return sp.csr_array((self.n, 0), dtype=np.float32) if added is None else sp.csr_array(added.T)
+        assert added is not None
+        if not len(self.balance):
+            return added
+        return sp.csr_array((added.data / self.balance[added.indices], added.indices, added.indptr), added.shape)
+
+    @cached_property
+    def attached(self) -> tuple[Sparse, NDArray[np.float32]]:
+        """ψᵀ: the targets that consist of each vertex, CSR (n, a); and the sum of ψ of each target, (a,)."""
+        return sp.csr_array(self.shares.T), np.asarray(self.shares.sum(axis=1), dtype=np.float32).ravel()
 
     def gains(self, filter: Filter, solver: Spectral) -> tuple[NDArray[np.float32], float]:
         """What every wave is multiplied with, and h(0). Kept for some filters: it is a tenth of a short walk. (r,)"""
@@ -238,9 +248,9 @@ def walk(
     """About the best targets, and their scores: the second search.
 
     vertices, y: (m,) where the observation is not zero, and its values there. Found are about the `count` best of every
-    component that y touches, all targets that y touches itself, all that were added to the graph, and `more`. allowed:
-    (targets,) mask; the walk passes through what is not allowed, and returns what is. Where few are, it goes far: the
-    caller had better score those alone. Time O(s r) for s vertices seen, whatever n is.
+    component that y touches and of what was added to the graph, all targets that y touches itself, and `more`.
+    allowed: (targets,) mask; the walk passes through what is not allowed, and returns what is. Where few are, it goes
+    far: the caller had better score those alone. Time O(s r) for s vertices seen, whatever n is.
     """
     gains, at_zero = ground.gains(filter, solver)
     task = _Task(
@@ -269,9 +279,8 @@ def walk(
     order = np.argsort(targets)
     targets, scores = targets[order], scores[order]
     if ground.system.added is not None:
-        behind, outside = np.arange(ground.n, ground.system.n_targets), _outside(ground, task, vertices, values, pieces)
-        if allowed is not None:
-            behind, outside = behind[allowed[ground.n :]], outside[allowed[ground.n :]]
+        beside = _NO_VERTICES if more is None else more[more >= ground.n] - ground.n
+        behind, outside = _outside(ground, task, vertices, values, pieces, targets, scores, beside)
         targets, scores = np.concatenate([targets, behind]), np.concatenate([scores, outside])
     return Walked(
         targets,
@@ -325,17 +334,57 @@ def _in_part(ground: Ground, task: _Task, part: int, vertices: Array, y: Array, 
     return _Piece(targets, scores, (expanded, added), seen, sweeps)
 
 
-def _outside(ground: Ground, task: _Task, vertices: Array, y: Array, pieces: list[_Piece]) -> NDArray[np.float32]:
-    """Scores of the targets outside of the graph: combinations ψ of those of the vertices. (a,)
+def _outside(
+    ground: Ground,
+    task: _Task,
+    vertices: Array,
+    y: Array,
+    pieces: list[_Piece],
+    targets: NDArray[np.int64],
+    scores: NDArray[np.float32],
+    beside: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """The best targets outside of the graph, those `beside` among them, and their scores, ψ f. (c,), (c,)
 
-    All by the spectral values of their vertices; where the solve has better ones, by these.
+    targets, scores: what was found of the graph, f there; elsewhere f is spectral, and shifted where it was expanded.
     """
-    spectrum = ground.spectrum
+    chosen = np.union1d(beside, _best_attached(ground, targets, scores, task.count))
+    if len(task.allowed):
+        chosen = chosen[task.allowed[ground.n + chosen]]
+    part = sp.csr_array(ground.shares[chosen])  # (c, n)
+    places, where = np.unique(part.indices, return_inverse=True)
+    if not len(places):
+        return chosen + ground.n, np.zeros(len(chosen), dtype=np.float32)
     one = sp.csr_array((y, vertices, [0, len(vertices)]), shape=(1, ground.n))
-    waves = spectrum.eigenvectors.project(one) * task.gains
-    scores = np.concatenate([own.synthesize(waves)[0] for own in ground.system.added_bases])
-    direct = direct_gains(spectrum.kinds[vertices], task.at_zero, complement=task.complement) * y
-    for places, values in ((vertices, direct), *(piece.shifted for piece in pieces)):
-        if len(places):
-            scores += values @ ground.added_of[places]
-    return np.asarray(scores, dtype=np.float32)
+    waves = ground.spectrum.eigenvectors.project(one) * task.gains
+    values = ground.spectrum.eigenvectors.synthesize(waves, places)[0]
+    for expanded, more in (piece.shifted for piece in pieces):
+        near = np.minimum(np.searchsorted(places, expanded), len(places) - 1)
+        known = places[near] == expanded
+        values[near[known]] += more[known]
+    if len(ground.balance):
+        values *= ground.balance[places]
+    seen, of_seen = np.intersect1d(places, targets, assume_unique=True, return_indices=True)[1:]
+    values[seen] = scores[of_seen]
+    rows = np.repeat(np.arange(len(chosen)), np.diff(part.indptr))
+    summed = np.bincount(rows, weights=part.data * values[where], minlength=len(chosen))
+    return chosen + ground.n, summed.astype(np.float32)
+
+
+def _best_attached(
+    ground: Ground, targets: NDArray[np.int64], scores: NDArray[np.float32], count: int
+) -> NDArray[np.int64]:
+    """Targets outside of the graph that may be among the best. Ascending.
+
+    f of such a target is a mean of those of its vertices, so one that is among the best consists of one that is. Where
+    there are many, those that could be largest are taken: what was not found is no larger than the last of the best.
+    """
+    attached, total = ground.attached
+    near = attached[targets]  # (t, a)
+    found, where = np.unique(near.indices, return_inverse=True)
+    if len(found) <= _SPARE * count:
+        return found.astype(np.int64)
+    last = np.sort(scores)[-min(count, len(scores))]
+    above = np.repeat(scores - last, np.diff(near.indptr)) * near.data
+    most = np.bincount(where, weights=above, minlength=len(found)) + last * total[found]
+    return np.sort(found[np.argpartition(-most, _SPARE * count)[: _SPARE * count]]).astype(np.int64)

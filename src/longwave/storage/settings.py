@@ -71,7 +71,7 @@ class Settings:
     @classmethod
     def parse(cls, entries: Any) -> Settings:
         """From the manifest; what the fields do not name is left out. Raises ValueError where it does not fit."""
-        settings: Settings = _fit(cls, _as_now(entries), "settings")
+        settings: Settings = fit(cls, _as_now(entries), "settings")
         return settings
 
 
@@ -105,14 +105,14 @@ _RANGES = {
 }
 
 
-def _fit(kind: Any, value: Any, name: str) -> Any:
+def fit(kind: Any, value: Any, name: str) -> Any:
     """A value of JSON as what an annotation asks for: a class of this file, a tuple, a union, a number or a text."""
     options = get_args(kind)
     if is_dataclass(kind):
         if not isinstance(value, Mapping):
             raise ValueError(f"{name} must be an object, got {value!r}")
         hints, known = get_type_hints(kind), [own.name for own in fields(kind)]
-        given = {own: _fit(hints[own], value[own], f"{name}.{own}") for own in known if own in value}
+        given = {own: fit(hints[own], value[own], f"{name}.{own}") for own in known if own in value}
         try:
             return kind(**given)  # type: ignore[operator]
         except (TypeError, InputError) as error:
@@ -122,12 +122,12 @@ def _fit(kind: Any, value: Any, name: str) -> Any:
             return None
         others = [option for option in options if option is not NoneType]
         fitting = [option for option in others if not isinstance(option, type) or _is_a(option, value)]
-        return _fit((fitting or others)[0], value, name)
+        return fit((fitting or others)[0], value, name)
     if get_origin(kind) is tuple:
         if not isinstance(value, list | tuple):
             raise ValueError(f"{name} must be a list, got {value!r}")
         inner = options[:1] * len(value) if options[-1] is Ellipsis else options
-        return tuple(_fit(own, one, name) for own, one in zip(inner, value, strict=True))
+        return tuple(fit(own, one, name) for own, one in zip(inner, value, strict=True))
     if not _is_a(kind, value):
         raise ValueError(f"{name} must be {kind.__name__}, got {value!r}")
     least, most = _RANGES.get(name.rpartition(".")[2], (-math.inf, math.inf))

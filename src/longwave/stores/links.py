@@ -171,7 +171,7 @@ class Links:
     def unpack(cls, arrays: Mapping[str, Array], rows: Any, facts: Structure) -> Links:
         """From `pack`; ValueError where a number leads out of bounds, which compiled code does not look for."""
         entries = _numbers(arrays, "entries", len(rows))
-        if not len(entries) or facts.effort < 1:
+        if not len(entries) or not 1 <= facts.effort <= _EFFORTS[-1]:
             raise ValueError(f"links have {len(entries)} entries and an effort of {facts.effort}")
         ways = Ways(_ends(arrays, "ends", len(rows), "links"), _numbers(arrays, "links", len(rows)))
         between = Ways(
