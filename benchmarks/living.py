@@ -1,13 +1,14 @@
 """A living collection: mAP with a part of the items in the graph and the rest added, and the cost of adding.
 
-    python -m benchmarks.living [shares] [fashion] [favour] [batches] [commits]       default: all
+    python -m benchmarks.living [shares] [fashion] [favour] [batches] [commits] [folding]   default: all
 
 shares: Oxford (the paper's setting beside the default one), digits and USPS with 90 to 10 % in the graph, the rest
 added, and (at 50 %) after `refresh`; what `collection.staleness` is calibrated on. fashion: the same on the 60,000
 pictures of Fashion-MNIST, 500 test pictures as queries, refreshed at 90 %; staleness was not fitted to it. favour: the
 share of the first 20 places that 1.6 % added items of Fashion-MNIST take, and how many of them find themselves first.
 batches: 1,000 batches of 1,000 (d = 64) to 100,000. commits: 1,000 commits of one item, files and bytes of each. Times
-are medians of ten, memory is that of the process after the first and the last ten.
+are medians of ten, memory is that of the process after the first and the last ten. folding: Fashion-MNIST with 20,000
+of 60,000 pictures added; one query with none of them, with them scanned, after `compact`, and after `refresh`.
 """
 
 import sys
@@ -182,6 +183,32 @@ def commits(add, count=1000):
             )  # fmt: skip
 
 
+def folding(add, inside=40_000, n=60_000):
+    vectors = fashion_mnist().vectors.astype(np.float32)
+    asked = vectors[n : n + 500]
+    with tempfile.TemporaryDirectory() as folder, lw.create(Path(folder) / "x", vectors[:inside]) as living:
+        found = {}
+
+        def told(state, began):
+            took = time.perf_counter() - began
+            one = measure.milliseconds(lambda row: living.search(row, 20), asked)
+            found[state] = np.array([living.search(row, 20).ids[0] for row in asked])
+            like = [np.isin(a, b).mean() for a, b in zip(found[state], found.get("scanned", found[state]), strict=True)]
+            add("folding", state=state, items=len(living), seconds=round(took, 1), one_ms=round(one, 2),
+                as_scanned=round(float(np.mean(like)), 4))  # fmt: skip
+
+        told("none added", time.perf_counter())
+        began = time.perf_counter()
+        living.add(vectors[inside:n])
+        told("scanned", began)
+        began = time.perf_counter()
+        living.compact()
+        told("compacted", began)
+        began = time.perf_counter()
+        living.refresh(progress=False)
+        told("refreshed", began)
+
+
 def main(*wanted):
     warnings.simplefilter("ignore", DataWarning)
     add = measure.recorder("-".join(["living", *wanted]), parts=list(wanted))
@@ -189,6 +216,7 @@ def main(*wanted):
         "commits": commits,
         "favour": favour,
         "batches": batches,
+        "folding": folding,
         "shares": shares,
         "fashion": lambda add: shares(add, fashion, refreshed=90),
     }

@@ -1,6 +1,7 @@
 """The server under load: 1, 8 and 64 clients on loopback, and more than it takes on.
 
     python -m benchmarks.serve [N [SECONDS [CLIENTS ...]]]       default: 100,000, 60 and 1 8 64
+    python -m benchmarks.serve memory [N [SECONDS]]              8 clients for 600 s: what the server holds meanwhile
 
 N vectors of 512 dimensions (those of `benchmarks.online`; below 20,000 the first of `benchmarks.regional`, shuffled).
 Each client has one connection and sends its next query when it has the answer to the last one: k = 10, the vector as
@@ -241,5 +242,14 @@ def main(n="100000", seconds="60", *clients):
         assert set(after["statuses"]) == {"200"}
 
 
+def memory(n="100000", seconds="600"):
+    folder = Path(f"serve-{n}.longwave")
+    index, queries = built(int(n), folder)
+    add = measure.recorder(f"serve-memory-{n}", vectors=[int(n), DIMENSIONS], plan=str(index.settings.plan))
+    with Running(folder, "longwave", 32) as running:
+        add("memory", **load(running, requests_of(folder.stem, queries), 8, float(seconds)))
+
+
 if __name__ == "__main__":
-    serve(*sys.argv[2:]) if sys.argv[1:2] == ["--serve"] else main(*sys.argv[1:])
+    named = {"--serve": serve, "memory": memory}.get(sys.argv[1] if sys.argv[1:] else "")
+    main(*sys.argv[1:]) if named is None else named(*sys.argv[2:])

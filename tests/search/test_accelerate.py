@@ -215,7 +215,7 @@ def test_in_fewer_bytes(exact, queries, options, least, tmp_path):
     grown = back.extend(queries[:2])
     assert len(grown) == len(exact) + 2
     with pytest.raises(lw.errors.InputError, match="already"):
-        small.compress(**options)
+        small.compress(**({"basis": "int8" if kind == "float16" else "float16"} if part == "basis" else options))
 
 
 def test_two_large_components_are_searched_apart(digits_split):
@@ -280,3 +280,29 @@ def test_compressing_what_is_sparse_is_refused(digits_split):
         index.compress(basis="float16")
     with pytest.raises(InputError, match="float16 or int8"):
         index.compress(basis="PQ64")
+
+
+def test_a_large_basis_is_stored_in_bytes(digits_split, monkeypatch, tmp_path):
+    """By default where it is walked; told otherwise, as told; a refresh keeps it."""
+    from longwave.building import build
+
+    vectors, queries = digits_split[0], digits_split[2][:40]
+    whole = lw.Index.build(vectors)
+    assert whole.settings.basis_as is None
+    monkeypatch.setattr(build, "_MANY", 1000)
+    small = lw.Index.build(vectors)
+    assert small.settings.basis_as.kind == "int8"
+    assert small.spectrum.eigenvectors.nbytes < 0.5 * whole.spectrum.eigenvectors.nbytes
+    one, two = whole.search(queries, 20).ids, small.search(queries, 20).ids
+    assert np.mean([np.isin(a, b).mean() for a, b in zip(one, two, strict=True)]) > 0.97
+    assert lw.Index.build(vectors, store_basis="float32").settings.basis_as is None
+    assert lw.Index.build(vectors, **lw.PAPER).settings.basis_as is None
+    half = lw.Index.build(vectors, store_basis="float16")
+    assert half.compress(basis="float16").settings == half.settings
+    with pytest.raises(InputError, match="store_basis='int8'"):
+        half.compress(basis="int8")
+    half.save(tmp_path / "x")
+    with lw.open(tmp_path / "x") as living:
+        living.add(queries)
+        living.refresh(progress=False)
+        assert living.index.settings.basis_as.kind == "float16"

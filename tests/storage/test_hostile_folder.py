@@ -75,7 +75,7 @@ def test_damaged_folders_of_every_kind_are_an_error_or_right_and_never_a_crash(f
 
 @pytest.mark.slow
 def test_many_damaged_folders(folders):
-    run_seeds(folders, 10_000, 3000)
+    run_seeds(folders, 10_000, 10_000)
 
 
 def with_wrapped_indptr(indptr):

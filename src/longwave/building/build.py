@@ -36,6 +36,9 @@ from longwave.stores.links import KIND, Links
 from longwave.stores.memory import Memory
 from longwave.types import Array, Neighbors, Progress, Sparse
 
+# Numbers of a basis beyond which it is kept in a byte each: 64 MB as float32.
+_MANY = 1 << 24
+
 
 @dataclass(frozen=True, eq=False)
 class Given:
@@ -94,6 +97,7 @@ def build(
             pooling=prepared.pooling,
         )
         snapshot = _with_plan(speed.with_pooled(snapshot), options, fast, made.links)
+        snapshot = _stored(snapshot, options)
         measured = fidelity(snapshot.system, options.filter, own_solver(snapshot), seed=options.seed)
         return replace(snapshot, settings=replace(snapshot.settings, fidelity=measured))
 
@@ -144,6 +148,16 @@ def _with_plan(snapshot: Snapshot, options: Options, fast: bool | None, ways: Li
     if fast or (walked and ways is not None):
         return speed.accelerate(snapshot, first=ways or KIND, second=speed.WALK if walked else speed.SEARCH)
     return replace(snapshot, settings=replace(snapshot.settings, plan=Plan("sublinear"))) if walked else snapshot
+
+
+def _stored(snapshot: Snapshot, options: Options) -> Snapshot:
+    """The basis in as many bytes as it shall have."""
+    kind = options.store_basis
+    if kind is None and snapshot.spectrum is not None:
+        parts, plan = snapshot.spectrum.eigenvectors.parts, snapshot.settings.plan
+        walked = plan.route == "sublinear" and plan.coordinates is None and snapshot.pooling is None
+        kind = "int8" if walked and sum(part.values.size for part in parts) > _MANY else None
+    return speed.compress(snapshot, basis=kind)
 
 
 @dataclass(frozen=True, eq=False)

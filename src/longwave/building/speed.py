@@ -141,14 +141,19 @@ def compress(snapshot: _S, *, basis: str | None = None, vectors: str | None = No
     """Basis and vectors in fewer bytes. Parameters as for `Index.compress`."""
     changed: dict[str, Any] = {}
     stored: dict[str, Any] = {}
+    known = snapshot.settings.basis_as
     if basis is not None:
         check_basis_kind(basis)
+    if basis not in (None, "float32" if known is None else known.kind):
         spectrum = snapshot.system.require_spectrum("compress(basis=...)")
         whole = spectrum.eigenvectors
         if not whole.parts:
             raise InputError("this basis has no dense part: it was made sparse, and is small already")
         if not all(isinstance(part.values, np.ndarray) for part in whole.parts):
-            raise InputError("the basis of this index is stored in fewer bytes already; compress the original")
+            raise InputError(
+                f"the basis of this index is stored as {known.kind if known else 'codes'} already; build it with "
+                f"store_basis='{basis}'"
+            )
         small = whole.compress(basis)
         changed["spectrum"] = replace(spectrum, eigenvectors=small)
         changed["pooled"] = None if snapshot.pooled is None else snapshot.pooled.compress(basis)
@@ -181,7 +186,10 @@ def sparsify(snapshot: _S, sparsity: float, *, printed: bool = False) -> _S:
         raise InputError(f"sparsity must be at least 0 and below 1 (the fraction dropped), got {sparsity}")
     spectrum = snapshot.system.require_spectrum("sparsify")
     if not all(isinstance(part.values, np.ndarray) for part in spectrum.eigenvectors.parts):
-        raise InputError("the basis of this index is stored in fewer bytes already; sparsify the original")
+        raise InputError(
+            "the basis of this index is stored in fewer bytes, and sparsify needs it whole; build it with "
+            "store_basis='float32'"
+        )
     count = round((1 - sparsity) * spectrum.eigenvectors.nonzeros)
     chosen = None if printed else SPARSE_FILTER
     made = spectra.sparsify(spectrum, snapshot.graph.normalized, nonzeros=count, filter=chosen)

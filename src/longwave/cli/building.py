@@ -22,7 +22,7 @@ from longwave.index import Index
 from longwave.metadata import as_table
 from longwave.pictures import Description, build_index, read_description, remove_finished
 from longwave.progress import bars
-from longwave.rows.encoded import NUMBERS, check_basis_kind, check_kind
+from longwave.rows.encoded import NUMBERS, check_kind
 from longwave.stores.faiss import check_search
 
 _NO_PICTURE_METADATA = (
@@ -113,9 +113,6 @@ def build(
             help="Answer single queries approximately, which is quicker, or never do so. By default fast if large.",
         ),
     ] = None,
-    store_basis: Annotated[
-        str | None, typer.Option(metavar="KIND", help="Store the basis in less memory: float16 or int8.")
-    ] = None,
     store_vectors: Annotated[
         str | None,
         typer.Option(metavar="KIND", help="Store the vectors in less memory: float16, int8, or PQ64 (64 bytes each)."),
@@ -168,10 +165,8 @@ def build(
         check_search(kind)
     if images is not None and (groups is not None or ids is not None):
         raise InputError("pictures have their paths as ids and their own groups; leave out --groups and --ids")
-    if store_basis is not None:
-        check_basis_kind(store_basis)
-        if method is None:
-            raise InputError("--store-basis needs a basis; leave out --spectrum none")
+    if setting.get("store_basis") is not None and method is None:
+        raise InputError("--store-basis needs a basis; leave out --spectrum none")
     began = time.perf_counter()
     if metadata is not None and images is not None:
         raise InputError(_NO_PICTURE_METADATA)
@@ -210,8 +205,8 @@ def build(
     if stored is not None:
         with bars() as progress:
             index = index.precompute(filter=stored, progress=progress)
-    if store_basis or store_vectors:
-        index = index.compress(basis=store_basis, vectors=store_vectors)
+    if store_vectors:
+        index = index.compress(vectors=store_vectors)
     if metadata is not None:
         index = index.with_metadata(metadata if table is None else table)
     index.save(output, force=force)

@@ -52,9 +52,8 @@ def rebuilt(
     made = build(Given(index.vectors.rows(rows), groups, ids), options, fast=fast, progress=progress)
     if quick and not fast:  # a quick first search alone
         made = speed.accelerate(made, second=None)
-    kinds = [None if own is None else own.kind for own in (settings.basis_as, settings.vectors_as)]
-    if any(kinds):
-        made = speed.compress(made, basis=kinds[0], vectors=kinds[1])
+    if settings.vectors_as is not None:
+        made = speed.compress(made, vectors=settings.vectors_as.kind)
     known = None
     if index.metadata is not None:
         known = Described((Sheet.of_table(index.metadata.table.take(index.items.live_numbers())),))
@@ -119,6 +118,7 @@ def options_of(settings: Settings, kernel: Kernel | None) -> Options:
         components=settings.components,
         min_rank=settings.min_rank,
         sparsity=settings.sparsity,
+        store_basis=None if settings.basis_as is None else settings.basis_as.kind,
         pooling=settings.pooling,
         filter=filters.parse(settings.search.filter),
         neighbors=settings.search.neighbors,

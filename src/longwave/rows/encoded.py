@@ -167,8 +167,9 @@ def one_thread() -> Iterator[None]:
 
 def check_basis_kind(kind: str) -> None:
     """Raise unless a basis can be stored as that."""
-    if kind not in NUMBERS:
-        raise InputError(f"basis must be stored as {' or '.join(NUMBERS)}, got {kind!r}")
+    known = "float32", *NUMBERS
+    if kind not in known:
+        raise InputError(f"basis must be stored as {', '.join(known[:-1])} or {known[-1]}, got {kind!r}")
 
 
 def check_kind(kind: str | None, dimension: int) -> None:
