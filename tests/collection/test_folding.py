@@ -56,7 +56,9 @@ def test_the_same_is_found(before_and_after, images):
         shares.append(np.isin(one.ids, two.ids).mean())
     assert np.mean(shares) > 0.98
     every = after.search(images[-50:], 20)  # so many are scored in full
-    near = [np.isin(after.search(query, 20).ids, found).mean() for query, found in zip(images[-50:], every.ids)]
+    near = [
+        np.isin(after.search(query, 20).ids, found).mean() for query, found in zip(images[-50:], every.ids, strict=True)
+    ]
     assert np.mean(near) > 0.97
     assert (every.ids >= BASE).mean() > 0.2
 
