@@ -7,6 +7,7 @@ import longwave as lw
 import oracle
 from commands import run
 from longwave.errors import InputError
+from longwave.signals.carrying import adoption, is_stray
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +31,13 @@ def test_it_is_the_formula(digits_split):
     for item in chosen:
         y[np.searchsorted(classes, labels[item]), item] = 1
     matrix = index.graph.normalized.toarray().astype(np.float64)
-    x = oracle.filtered(matrix, y, lw.LowPass(0.9)).T
-    reached = np.isin(index.graph.labels, index.graph.labels[chosen])
+    strays = adoption(index, is_stray(index)).toarray()
+    assert strays.any()
+    touched = y + y @ strays
+    x = oracle.filtered(matrix, touched, lw.LowPass(0.9)).T
+    x += strays @ x
+    reached = np.isin(index.graph.labels, index.graph.labels[touched.any(axis=0)])
+    reached |= (strays @ reached) > 0
     x[~reached] = 0
     for prior, weight in (("equal", np.ones(len(classes))), ("labels", y.sum(axis=1))):
         scaled = x / x.sum(axis=0) * weight
@@ -72,6 +78,20 @@ def test_what_nothing_reaches_is_minus_one():
     assert made.reached.tolist() == [True] * 3 + [False] * 3
     assert (made.confidence[3:] == 0).all()
     assert index.propagate({0: "cat"}).labels.tolist() == ["cat"] * 3 + [""] * 3
+
+
+def test_strays_take_and_give_labels():
+    """A graph of mutual neighbours leaves some alone: they have labels by their nearest, and pass on their own."""
+    data = lw.datasets.digits()
+    index = lw.Index.build(data.vectors, k=6, progress=False)
+    stray = np.flatnonzero(is_stray(index))
+    known = fifty(data.labels)
+    made = index.propagate({int(i): int(data.labels[i]) for i in known})
+    assert made.reached[stray].all()
+    assert (made.labels[stray] == data.labels[stray]).mean() > 0.8
+    alone = index.propagate({int(i): int(data.labels[i]) for i in stray})
+    assert (alone.labels[stray] == data.labels[stray]).mean() > 0.9
+    assert (alone.labels == data.labels).mean() > 0.85
 
 
 def test_several_labels(digits):

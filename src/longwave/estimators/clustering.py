@@ -9,7 +9,7 @@ from sklearn.base import ClusterMixin
 
 from longwave.estimators.indexed import Indexed
 from longwave.rows.vectors import normalize
-from longwave.signals.clusters import vertex_points
+from longwave.signals.clusters import Waves
 from longwave.types import Array, Filter
 
 
@@ -48,5 +48,6 @@ class ManifoldClustering(ClusterMixin, Indexed):  # type: ignore[misc]
     def predict(self, X: Any) -> Array:
         """The cluster whose centre is nearest to each row. (m, d) -> (m,)"""
         shares = self._shares(X)
-        points = normalize(shares @ vertex_points(self.index_, self._h))
+        count = len(self.cluster_centers_)
+        points = normalize(shares @ Waves(self.index_, self._h, count).points(count))
         return np.asarray((points @ self.cluster_centers_.T).argmax(axis=1))

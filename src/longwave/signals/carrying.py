@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from longwave.errors import InputError
@@ -11,6 +12,36 @@ from longwave.search.defaults import solver_within
 from longwave.search.snapshot import Snapshot
 from longwave.solvers import ChebyshevFilter, Solver, Spectral, System
 from longwave.types import Filter, Sparse
+
+#: Components of up to so many vertices are strays: no manifold of their own, where the largest is so much larger.
+SMALL, LARGER = 10, 10
+# Nearest vectors that a stray goes by, of so many that are looked up.
+_NEAREST, _LOOKED_UP = 5, 50
+
+
+def is_stray(snapshot: Snapshot) -> NDArray[np.bool_]:
+    """Whether each vertex is in a small component. (n,)"""
+    sizes = snapshot.graph.component_sizes
+    return np.asarray(sizes[snapshot.graph.labels] <= min(SMALL, int(sizes.max()) // LARGER))
+
+
+def adoption(snapshot: Snapshot, stray: NDArray[np.bool_]) -> Sparse:
+    """Strays as means of the vectors nearest to them that are none: edges that a graph of mutual neighbours lacks.
+
+    Other rows are empty, as are those of strays that are far from all, and all rows where there are no vectors.
+    stray: (n,) -> CSR (n, n)
+    """
+    n = snapshot.n_vertices
+    strays = np.flatnonzero(stray)
+    if not snapshot.has_vectors or not len(strays):
+        return sp.csr_array((n, n), dtype=np.float32)
+    found = snapshot.vertices.search(np.asarray(snapshot.vertices.rows(strays)), min(_LOOKED_UP, n))
+    good = (found.ids >= 0) & ~stray[np.maximum(found.ids, 0)] & (found.similarities > 0)
+    good &= np.cumsum(good, axis=1) <= _NEAREST
+    weights = np.where(good, found.similarities, 0)
+    weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-30)
+    where = np.repeat(strays, good.sum(axis=1)), found.ids[good]
+    return sp.csr_array((weights[good], where), shape=(n, n), dtype=np.float32)
 
 
 def check_signal(snapshot: Snapshot, signal: ArrayLike, name: str = "signal") -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from longwave.errors import InputError
 from longwave.search.composition import composition
 from longwave.search.snapshot import Snapshot
-from longwave.signals.carrying import filtered, shares
+from longwave.signals.carrying import adoption, filtered, is_stray, shares
 from longwave.types import Array, Filter, Sparse
 
 #: What classes may weigh against each other: all alike, or as often as they were named.
@@ -73,9 +73,12 @@ def propagate(
     y = known @ made_of
     if several:
         y = sp.vstack([y, sp.csr_array(np.ones((len(classes), 1))) @ sp.csr_array(made_of.sum(axis=0)[None, :]) - y])
-    carried = shares(snapshot)
-    x = np.maximum(carried @ filtered(snapshot, sp.csr_array(y, dtype=np.float32), filter, tolerance).T, 0)  # (N, C)
-    reached = np.asarray(carried @ _touched(snapshot, made_of)) > 0
+    carried, strays = shares(snapshot), adoption(snapshot, is_stray(snapshot))
+    y, made_of = (sp.csr_array(own + own @ strays, dtype=np.float32) for own in (y, made_of))  # as edges would
+    x = filtered(snapshot, y, filter, tolerance).T  # (n, C)
+    x = np.maximum(carried @ (x + strays @ x), 0)  # (N, C)
+    touched = _touched(snapshot, made_of)
+    reached = np.asarray(carried @ (touched + strays @ touched)) > 0
     x[~reached] = 0
     mass = np.maximum(x.sum(axis=0), 1e-30)
     if several:
