@@ -335,9 +335,9 @@ class Index(Snapshot):
         """A few labels to labels of everything, along the graph: `labels`, `confidence` and `scores` of every item.
 
         labels: {id: label}, or {id: [label, label]} where items may have several; or one for each of `ids`, −1 (or "")
-        where it is not known. Items that are joined to no others go by their nearest vectors; what no label reaches gets
-        −1 (or ""). prior: "equal", where classes are about as
-        large as each other; "labels", where they are as frequent as among the labels given. tolerance: as in `search`.
+        where it is not known. Items that are joined to no others go by their nearest vectors; what no label reaches
+        gets −1 (or ""). prior: "equal", where classes are about as large as each other; "labels", where they are as
+        frequent as among the labels given. tolerance: as in `search`.
         """
         filter, _ = defaults(self, filter, None)
         return signals.propagate(self, labels, filter=filter, prior=prior, tolerance=tolerance)
@@ -345,8 +345,8 @@ class Index(Snapshot):
     def cluster(self, k: int | None = None, *, filter: Filter | None = None, seed: int = 0) -> Clusters:
         """Clusters of items along the graph, k of them, or as many as the graph shows: `labels`, one for each of `ids`.
 
-        k-means of the unit rows of Φᵀ, eq. (11), on its k longest waves. Items that are joined to no others are put with
-        their nearest vectors.
+        k-means of the unit rows of Φᵀ, eq. (11), on its k longest waves. Items that are joined to no others are put
+        with their nearest vectors.
         """
         filter, _ = defaults(self, filter, None)
         return signals.cluster(self, k, filter=filter, seed=seed)
