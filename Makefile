@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 FASHION := /usr/share/datasets/fashion-mnist
 
-.PHONY: demo serve test test-slow lint docs figures bench experiments clean
+.PHONY: demo serve test test-slow lint docs figures bench experiments packages release clean
 
 demo: $(VENV)/.plots,serve
 	$(BIN)/longwave demo
@@ -43,6 +43,13 @@ bench: $(VENV)/.bench fashion
 experiments: $(VENV)/.plots fashion
 	$(BIN)/longwave experiment all $(if $(DATA),--data $(DATA)) -o docs/results
 	$(BIN)/longwave report docs/results
+
+# Wheel and sdist in dist/, tried alone in every supported Python that is here; `release` also wants tag and changelog.
+packages: $(VENV)/.release
+	$(BIN)/python -m handbook.release
+
+release: $(VENV)/.release
+	$(BIN)/python -m handbook.release --tagged
 
 clean:
 	rm -rf $(VENV)

@@ -3,6 +3,7 @@
 ProperDocs calls these functions by their names; properdocs.yml names this file.
 """
 
+import dataclasses
 import os
 import re
 import sys
@@ -20,6 +21,7 @@ from handbook.blocks import script  # noqa: E402
 PAGES = {"changelog.md": ROOT / "CHANGELOG.md"}
 # Files outside of docs/ that documents lead to; on the site they are below files/.
 FILES = ("benchmarks/results/*", "examples/*.py", "LICENSE", "CITATION.cff")
+OPTIONS = "<!-- options of build -->"
 _LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")
 
 
@@ -62,4 +64,19 @@ def on_page_markdown(markdown, page, config, files):
         uri = next((page for page, there in PAGES.items() if there == path), uri)
         return f"]({os.path.relpath(uri, Path(own).parent)}{match[2] or ''})"
 
-    return _LINK.sub(moved, markdown)
+    markdown = _LINK.sub(moved, markdown)
+    if OPTIONS in markdown:
+        markdown = markdown.replace(OPTIONS, options())
+    if own.startswith("tutorials/") and script(markdown):
+        markdown += f"\n\n---\n\n[This tutorial as a program]({Path(own).stem}.py)\n"
+    return markdown
+
+
+def options():
+    """The options of `Index.build` as a table, from where they are declared."""
+    sys.path.insert(0, str(ROOT / "src"))
+    from longwave.building.options import Options
+
+    rows = [(own.name, own.default, own.metadata.get("help", "")) for own in dataclasses.fields(Options)]
+    lines = [f"| `{name}` | `{default!r}` | {told} |" for name, default, told in rows]
+    return "\n".join(["| option | default | what it does |", "|---|---|---|", *lines])
