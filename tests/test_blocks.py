@@ -17,7 +17,7 @@ ELSEWHERE = {
     "docs/contributing.md": "tests/test_plugins.py",
 }
 #: Blocks that carry a reason not to run. More of them need a better reason than fewer.
-LEFT_OUT = 20
+LEFT_OUT = 21
 TEXTS = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in documents()}
 RUN = sorted(
     name
@@ -31,8 +31,8 @@ def given(digits_split):
     """What pages take for granted: vectors, names, an index."""
     vectors, labels, queries, _ = digits_split
     vectors, queries = vectors[:400], queries[:5]
-    names = [f"{row}.png" for row in range(400)]
-    edges = [("home", "about"), ("about", "team"), ("home", "team", 2.0), ("team", "jobs")]
+    names = ["a.jpg", "b.jpg", *(f"{row}.jpg" for row in range(398))]
+    edges = [("home", "about", 1.0), ("about", "team", 1.0), ("home", "team", 2.0), ("team", "jobs", 1.0)]
     return {
         "lw": lw,
         "vectors": vectors,
@@ -45,6 +45,7 @@ def given(digits_split):
         "more_rows": [{"title": "Sea", "year": 2024}, {"title": "Hill", "year": 2025}],
         "index": lw.Index.build(vectors, progress=False),
         "edges": edges,
+        "links": [(names[row], names[row + 1]) for row in range(0, 400, 2)],
         "noisy": labels[:400] + 0.1,
         "signal": labels[:400].astype(float),
     }
@@ -61,6 +62,7 @@ def folder(given, digits_split, tmp_path):
     (tmp_path / "names.txt").write_text("\n".join(given["names"]))
     rows = [f"{name},{1990 + row % 40}" for row, name in enumerate(given["names"])]
     (tmp_path / "photos.csv").write_text("\n".join(["title,year", *rows]))
+    (tmp_path / "new.txt").write_text("x.jpg\ny.jpg")
     (tmp_path / "new.csv").write_text("title,year\nSea,2024\nHill,2025\n")
     truth = {"queries": [{"positive": [row, row + 1], "junk": []} for row in range(5)]}
     (tmp_path / "truth.json").write_text(json.dumps(truth))
