@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 FASHION := /usr/share/datasets/fashion-mnist
 
-.PHONY: demo serve test test-slow lint docs bench experiments clean
+.PHONY: demo serve test test-slow lint docs figures bench experiments packages release clean
 
 demo: $(VENV)/.plots,serve
 	$(BIN)/longwave demo
@@ -25,8 +25,16 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-docs: $(VENV)/.plots
+# The site, into site/ (open site/index.html); warnings are errors. References are written anew first.
+docs: $(VENV)/.docs
 	$(BIN)/python -m longwave.cli.reference > docs/cli.md
+	$(BIN)/python -m longwave.server.reference > docs/http.md
+	$(BIN)/python -m handbook.comparison
+	$(BIN)/properdocs build --strict
+
+# The figures of the concepts, from digits; seconds.
+figures: $(VENV)/.docs
+	$(BIN)/python -m handbook.figures
 
 bench: $(VENV)/.bench fashion
 	$(BIN)/python -m benchmarks
@@ -35,6 +43,13 @@ bench: $(VENV)/.bench fashion
 experiments: $(VENV)/.plots fashion
 	$(BIN)/longwave experiment all $(if $(DATA),--data $(DATA)) -o docs/results
 	$(BIN)/longwave report docs/results
+
+# Wheel and sdist in dist/, tried alone in every supported Python that is here; `release` also wants tag and changelog.
+packages: $(VENV)/.release
+	$(BIN)/python -m handbook.release
+
+release: $(VENV)/.release
+	$(BIN)/python -m handbook.release --tagged
 
 clean:
 	rm -rf $(VENV)
