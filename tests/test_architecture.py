@@ -29,7 +29,7 @@ LAYERS = [
     ["evaluation", "pictures"],
     ["datasets", "inspection"],
     ["baselines"],
-    ["experiments", "server"],
+    ["experiments", "server", "adapters"],
     ["cli"],
     ["__main__"],
 ]
