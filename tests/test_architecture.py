@@ -26,7 +26,7 @@ LAYERS = [
     ["building"],
     ["index", "client"],
     ["collection", "estimators"],
-    ["evaluation", "pictures"],
+    ["evaluation", "pictures", "texts"],
     ["datasets", "inspection"],
     ["baselines"],
     ["experiments", "server", "adapters"],
