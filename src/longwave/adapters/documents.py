@@ -83,13 +83,19 @@ class Documents:
         return [] if self.collection is None else [str(item) for item in self._allowed(where)]
 
     def search(
-        self, vector: ArrayLike, k: int = 10, *, where: Mapping[str, Any] | None = None, **options: Any
+        self,
+        vector: ArrayLike,
+        k: int = 10,
+        *,
+        where: Mapping[str, Any] | None = None,
+        ids: Sequence[str] | None = None,
+        **options: Any,
     ) -> list[Found]:
-        """The best documents for one query vector, best first. options: of `Index.search`."""
+        """The best documents for one query vector, best first: of all, or of some. options: of `Index.search`."""
         if self.collection is None:
             return []
-        if where is not None:
-            allowed = self._allowed(where)
+        if where is not None or ids is not None:
+            allowed = self._known(ids) if ids is not None else self._allowed(where)
             if not allowed:
                 return []
             options["where"] = allowed
