@@ -26,10 +26,10 @@ LAYERS = [
     ["building"],
     ["index", "client"],
     ["collection", "estimators"],
-    ["evaluation", "pictures"],
+    ["evaluation", "pictures", "texts"],
     ["datasets", "inspection"],
     ["baselines"],
-    ["experiments", "server"],
+    ["experiments", "server", "adapters"],
     ["cli"],
     ["__main__"],
 ]

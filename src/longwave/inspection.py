@@ -14,6 +14,7 @@ from longwave.errors import InputError, plural
 from longwave.index import Index
 from longwave.plan import Structure
 from longwave.spectrum.spectrum import COPIED, Spectrum
+from longwave.texts import Recipe, is_of_texts
 from longwave.types import Filter
 
 _BUILT_WITH = ("kernel", "balanced", "components", "pooling", "sparsity", "seed")
@@ -49,6 +50,9 @@ def describe(index: Index, h: Filter) -> dict[str, str]:
     }
     if pictures.is_of_pictures(index.about):
         lines |= _picture_lines(index)
+    if is_of_texts(index.about):
+        recipe = Recipe.from_about(index.about)
+        lines["texts"] = f"passages of at most {plural(recipe.words, 'word')}, encoded by {recipe.encoder}"
     if settings["k_used"] < settings["k"] and settings["recall"] is not None:
         lines["graph"] += f" (clipped from {settings['k']}: the index has {plural(index.graph.n_vertices, 'vector')})"
     if settings["given_edges"]:

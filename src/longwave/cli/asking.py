@@ -1,4 +1,4 @@
-"""What a user asks with: vectors in a file, pictures, a folder of them, or items of the index by name."""
+"""What a user asks with: vectors in a file, pictures, a folder of them, texts, or items of the index by name."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ from longwave.files.vectors import split_name
 from longwave.index import Index
 from longwave.pictures.gallery import Part
 from longwave.pictures.opening import Box
+from longwave.texts import Library
 from longwave.types import Array
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """Query vectors (m, d), and the query of each where some have several; of pictures also their names and parts."""
+    """Query vectors (m, d), and the query of each where some have several; of pictures and texts also their names."""
 
     vectors: Array
     query_of: NDArray[np.int64] | None = None
@@ -37,27 +38,34 @@ class Question:
 
 
 def question_from(
-    texts: Sequence[str],
+    given: Sequence[str],
     index: Index,
     *,
+    texts: Sequence[str] | None = None,
     box: Sequence[str] | None = None,
     together: bool = False,
     encoder: str | None = None,
 ) -> Question:
-    """Vectors from a file, or pictures described as those of the index were."""
-    files = pictures_in(texts)
+    """Vectors from a file, or pictures described as those of the index were, or texts encoded likewise."""
+    if bool(given) == bool(texts):
+        raise InputError("give either QUERIES (a file of vectors, or pictures) or --text TEXT")
+    if texts:
+        if box or together:
+            raise InputError("--box and --together are for pictures")
+        return Question(Library(index, encoder=encoder).query(texts), names=list(texts))
+    files = pictures_in(given)
     if files is None:
-        if len(texts) > 1:
-            raise InputError(f"give one file of vectors, or pictures; got {' '.join(texts)}")
+        if len(given) > 1:
+            raise InputError(f"give one file of vectors, or pictures; got {' '.join(given)}")
         if box or together or encoder:
             raise InputError("--box, --together and --encoder are for pictures")
-        return _from_file(texts[0], index)
+        return _from_file(given[0], index)
     if box and len(box) != len(files):
         raise InputError(
             f"{plural(len(files), 'picture')} but {plural(len(box), 'box', 'boxes')}: give one --box for each"
         )
     boxes = [pictures.parse_box(text) for text in box] if box else [None] * len(files)
-    return _described(files, boxes, index, encoder, together=together, skip=Path(texts[0]).is_dir())
+    return _described(files, boxes, index, encoder, together=together, skip=Path(given[0]).is_dir())
 
 
 def judged_question(text: str, truth: Path | None, index: Index, encoder: str | None) -> Question:

@@ -1,4 +1,4 @@
-"""From vectors or pictures to an index: build."""
+"""From vectors, pictures or texts to an index: build."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 
 from longwave import filters, storage
 from longwave.cli import options as o
+from longwave.cli import text_options as t
 from longwave.cli.application import app
 from longwave.cli.build_options import with_build_options
 from longwave.cli.picture_options import Describing, description_options, with_description_options
@@ -24,6 +25,9 @@ from longwave.pictures import Description, build_index, read_description, remove
 from longwave.progress import bars
 from longwave.rows.encoded import NUMBERS, check_kind
 from longwave.stores.faiss import check_search
+from longwave.texts import build_index as build_texts
+from longwave.texts.encoders import DEFAULT as ENCODER
+from longwave.texts.passages import WORDS
 
 _NO_PICTURE_METADATA = (
     "--metadata is for vectors. Pictures are sorted by path, and those that cannot be read are left out: build first, "
@@ -43,6 +47,9 @@ def build(
             metavar="FOLDER", help="Folder of pictures, instead of VECTORS; the options from --encoder on are for them."
         ),
     ] = None,
+    texts: t.Texts = None,
+    text_encoder: t.TextEncoder = None,
+    words: t.Words = WORDS,
     groups: Annotated[
         str | None,
         typer.Option(metavar="F", help=f"File with the item of each vector, where items have several ({o.LABELS})."),
@@ -140,7 +147,7 @@ def build(
     setting: dict[str, Any],
     describing: Describing,
 ) -> None:
-    """Build an index of vectors or of a folder of pictures.
+    """Build an index of vectors, of a folder of pictures, or of texts.
 
     Done once. It finds the nearest neighbours of each vector, connects them to a graph, and computes the basis of that
     graph, by which searches are fast. The defaults are the best settings known: begin without any option but -o.
@@ -149,6 +156,7 @@ def build(
     longwave build photos.npy -o photos.longwave
     longwave build --images holiday/ -o holiday.longwave
     longwave build --images holiday/ --regions -o h.longwave  (for small objects)
+    longwave build --texts notes.jsonl -o notes.longwave
     longwave build descriptors.h5 -o holiday.longwave         (of `describe`)
     longwave build regions.npy --groups photo_of_region.npy -o p.longwave
     longwave build photos.npy --ids names.txt --metadata photos.csv -o p.longwave
@@ -156,7 +164,7 @@ def build(
     longwave build --graph links.csv -o links.longwave        (for `pagerank`)
     """
     storage.check_target(output, force=force)
-    check_apart(output, vectors, images, groups, ids, metadata, lists, graph)
+    check_apart(output, vectors, images, texts, groups, ids, metadata, lists, graph)
     method = o.spectrum_from(spectrum, rank, oversampling, rounds)
     stored = None if precompute is None else filters.parse(precompute)
     if fast is not True and (first or second):
@@ -167,10 +175,20 @@ def build(
         raise InputError("pictures have their paths as ids and their own groups; leave out --groups and --ids")
     if setting.get("store_basis") is not None and method is None:
         raise InputError("--store-basis needs a basis; leave out --spectrum none")
+    if texts is not None and (groups is not None or ids is not None or metadata is not None):
+        raise InputError("passages have ids and metadata of their own; leave out --groups, --ids and --metadata")
+    if texts is not None and describing != description_options():
+        raise InputError(
+            "options of a description are for --images FOLDER; for texts there are --text-encoder, --words"
+        )
+    if texts is None and (text_encoder is not None or words != WORDS):
+        raise InputError("--text-encoder and --words are for --texts F")
     began = time.perf_counter()
     if metadata is not None and images is not None:
         raise InputError(_NO_PICTURE_METADATA)
-    alone = vectors is None and images is None and graph is not None
+    if sum(given is not None for given in (vectors, images, texts)) > 1:
+        raise InputError("give one of these: a file of vectors, --images FOLDER, --texts F")
+    alone = vectors is None and images is None and (graph is not None or texts is not None)
     described = None if alone else _description(vectors, images, describing, work=Path(f"{output}.work"))
     if metadata is not None and described is not None:
         raise InputError(_NO_PICTURE_METADATA)
@@ -195,7 +213,9 @@ def build(
             "workdir": workdir,
             "progress": progress,
         }
-        if described is not None:
+        if texts is not None:
+            index = build_texts(texts, encoder=text_encoder or ENCODER, words=words, **options)
+        elif described is not None:
             index = build_index(described, **options)
         else:
             index = Index.build(rows, groups=item_of, ids=names, **options)
@@ -218,8 +238,8 @@ def build(
 
 def _description(vectors: str | None, images: Path | None, describing: Describing, *, work: Path) -> Description | None:
     """What to index: pictures described now, or read from a file of `describe`; None for plain vectors."""
-    if (vectors is None) == (images is None):
-        raise InputError("give either a file of vectors, --images FOLDER, or --graph F")
+    if vectors is None and images is None:
+        raise InputError("give either a file of vectors, --images FOLDER, --texts F, or --graph F")
     if images is not None:
         return describing.describe(images, work=work)
     if describing != description_options():

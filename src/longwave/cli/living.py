@@ -13,6 +13,7 @@ from longwave import pictures
 from longwave.advice.memory import show
 from longwave.cli import options as o
 from longwave.cli import picture_options as p
+from longwave.cli import text_options as t
 from longwave.cli.application import app
 from longwave.cli.asking import items_from
 from longwave.cli.reading import labels_from, vectors_from
@@ -21,6 +22,7 @@ from longwave.collection import Collection
 from longwave.collection import open as open_collection
 from longwave.errors import InputError, plural
 from longwave.progress import bars
+from longwave.texts import Library
 
 Vectors = Annotated[str, typer.Argument(metavar="VECTORS", help=f"Vectors, one per row ({o.FILES}).")]
 Groups = Annotated[
@@ -49,6 +51,7 @@ def add(
             help="Folder of pictures to look at, within that of the index; by default all of that.",
         ),
     ] = None,
+    texts: t.Texts = None,
     sync: Annotated[
         bool, typer.Option("--sync", help="Remove pictures whose file is not there any more, too.")
     ] = False,
@@ -73,13 +76,21 @@ def add(
     longwave add photos.longwave new.npy --ids names.txt --metadata new.csv
     longwave add holiday.longwave                    (what is new in its folder)
     longwave add holiday.longwave --images holiday/2026 --sync
+    longwave add notes.longwave --texts more.jsonl   (known ids are replaced)
     """
+    if texts is not None:
+        given = {"VECTORS": vectors, "--ids": ids, "--groups": groups, "--metadata": metadata, "--images": images}
+        _leave_out({**given, "--sync": sync, "--by-content": by_content}, "not for texts")
+        with open_collection(index) as opened, bars() as progress:
+            found = Library(opened, encoder=encoder).add(texts, progress=progress)
+        _told(opened, f"{plural(len(found), 'passage')} added")
+        return
     own = {"--images": images, "--sync": sync, "--by-content": by_content, "--encoder": encoder, "--workers": workers}
     if vectors is not None:
         _leave_out(own, "for an index of pictures, without VECTORS")
-        given = vectors_from(vectors)
+        rows = vectors_from(vectors)
         with open_collection(index) as opened:
-            found = opened.add(given, ids=labels_from(ids), groups=labels_from(groups), metadata=metadata)
+            found = opened.add(rows, ids=labels_from(ids), groups=labels_from(groups), metadata=metadata)
             _told(opened, f"{plural(len(found), 'item')} added")
         return
     _leave_out({"--ids": ids, "--groups": groups, "--metadata": metadata}, "for VECTORS; pictures have paths as ids")

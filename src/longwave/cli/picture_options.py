@@ -35,7 +35,7 @@ Sheet = Annotated[
 ]
 SameEncoder = Annotated[
     str | None,
-    typer.Option(metavar="F", help="Where the .onnx file of the index is now, if it was moved; or lite0."),
+    typer.Option(metavar="F", help="Where the encoder of the index is now, if its file was moved; or lite0."),
 ]
 Workers = Annotated[
     int | None, typer.Option(help="Processes that read pictures; by default one for each core, 0 for none.")

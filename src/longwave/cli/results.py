@@ -12,9 +12,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from longwave.cli.screen import out
+from longwave.cli.text_options import print_passages
 from longwave.display import readable
 from longwave.errors import FileError, plural, writing
 from longwave.files.vectors import split_name
+from longwave.texts.passages import TEXT
 from longwave.types import Array, Hits
 
 SUFFIXES = (".npz", ".json", ".csv")
@@ -102,6 +104,10 @@ def print_hits(hits: Hits, *, asked: str = "query", queries: int = 10, names: Se
                 told = map(_one_line, hit.get("columns", {}).values())
                 print(query, hit["rank"], hit["id"], f"{hit['score']:.6g}", *told, sep="\t")
         return
+    if TEXT in known:
+        print_passages(hits[:queries], labels[:queries])
+        _print_rest(hits, asked, queries, hits.ids.shape[1])
+        return
     cells = [
         [(str(hit["id"]), readable(hit["score"]), *map(_one_line, hit.get("columns", {}).values())) for hit in found]
         for found in hits.records()
@@ -124,6 +130,11 @@ def print_hits(hits: Hits, *, asked: str = "query", queries: int = 10, names: Se
         for query, row in zip(labels, cells[:queries], strict=False):
             table.add_row(escape(str(query)), *(escape("\n".join(cell)) for cell in row[:shown]))
         out.print(table)
+    _print_rest(hits, asked, queries, shown)
+
+
+def _print_rest(hits: Hits, asked: str, queries: int, shown: int) -> None:
+    """What was left out, and what is known of the answers. queries, shown: how many of them and of their hits were."""
     if hits.n_queries > queries or hits.ids.shape[1] > shown:
         size = f"{plural(hits.n_queries, asked)} × {plural(hits.ids.shape[1], 'hit')}"
         print(f"{size}; write all of them with -o hits.csv (or .npz, .json)")

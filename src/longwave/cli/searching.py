@@ -11,6 +11,7 @@ from longwave import filters
 from longwave.cli import options as o
 from longwave.cli import picture_options as p
 from longwave.cli import results
+from longwave.cli import text_options as t
 from longwave.cli.application import app
 from longwave.cli.asking import items_from, question_from
 from longwave.cli.screen import err
@@ -25,11 +26,12 @@ from longwave.pictures import Gallery
 def search(
     index: o.IndexPath,
     queries: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
-            metavar="QUERIES", help=f"Query vectors, one per row ({o.FILES}); or pictures; or a folder of them."
+            metavar="[QUERIES]", help=f"Query vectors, one per row ({o.FILES}); or pictures; or a folder of them."
         ),
-    ],
+    ] = None,
+    text: t.Question = None,
     k: o.HitCount = "10",
     output: o.HitsFile = None,
     box: p.Boxes = None,
@@ -39,7 +41,7 @@ def search(
     *,
     chosen: dict[str, Any],
 ) -> None:
-    """Search an index with vectors or pictures.
+    """Search an index with vectors, pictures or text.
 
     Shows for each query the ids of the best items and their scores; higher is better. Options change how far the search
     reaches, how exact it is and which items count; without any, the index knows what to do.
@@ -51,12 +53,15 @@ def search(
     longwave search photos.longwave q.npy --where 'year>=2020' --columns title
     longwave search holiday.longwave beach.jpg --box 40,60,300,280 --sheet s.png
     longwave search holiday.longwave tower-day.jpg tower-night.jpg --together
+    longwave search notes.longwave --text "how deep is the sea?"
     """
-    results.check_output(output, index, queries)
+    given = queries or []
+    results.check_output(output, index, given)
     opened = Index.load(index)
-    check_sheet(sheet, opened, queries)
+    check_sheet(sheet, opened, given)
+    chosen = t.with_passages(chosen, opened.about)
     with err.status("searching"):
-        asked = question_from(queries, opened, box=box, together=together, encoder=encoder)
+        asked = question_from(given, opened, texts=text, box=box, together=together, encoder=encoder)
         if asked.query_of is not None:
             if chosen["query_groups"] is not None:
                 raise InputError("pictures are queries of their own; leave out --query-groups, or say --together")
@@ -91,7 +96,7 @@ def similar(
     opened = Index.load(index)
     check_sheet(sheet, opened)
     asked = items_from(ids, opened)
-    hits = opened.search_by_id(asked, o.count_from(k), **chosen)
+    hits = opened.search_by_id(asked, o.count_from(k), **t.with_passages(chosen, opened.about))
     if sheet is not None:
         gallery = Gallery(opened)
         write_sheet(sheet, [[(gallery.place(item), None)] for item in asked], hits, opened)

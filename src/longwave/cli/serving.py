@@ -1,4 +1,4 @@
-"""Collections over HTTP: serve."""
+"""Collections for other programs: serve (HTTP), mcp."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from longwave.advice.memory import parse_size
+from longwave.cli import picture_options as p
 from longwave.cli.application import app
 from longwave.errors import FileError, InputError, MissingExtraError
 
@@ -112,3 +113,25 @@ def _token(given: str | None, file: Path | None) -> str | None:
     if not text:
         raise InputError(f"{file} is empty; write a token into it: openssl rand -hex 16 > {file}")
     return text
+
+
+@app.command()
+def mcp(
+    collection: Annotated[
+        Path, typer.Argument(metavar="COLLECTION", help="An index folder, as `longwave build` writes it.")
+    ],
+    writable: Annotated[bool, typer.Option("--writable", help="Let the assistant add items.")] = False,
+    encoder: p.SameEncoder = None,
+) -> None:
+    """Give an assistant a collection as tools, by the Model Context Protocol over stdin and stdout.
+
+    The tools are search, similar, explain, info, and add with --writable. An assistant starts this command itself; its
+    settings name the command and the collection.
+
+    \b
+    longwave mcp notes.longwave
+    longwave mcp notes.longwave --writable
+    """
+    from longwave.adapters.mcp import server
+
+    server(collection, writable=writable, encoder=encoder).run("stdio")

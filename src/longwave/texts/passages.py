@@ -1,0 +1,131 @@
+"""Passages: what is searched in texts. A file or a folder of texts, cut where a reader would pause."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from longwave.checks import check_counts
+from longwave.errors import FileError, InputError, reason
+
+#: Files of a folder that are read as texts.
+SUFFIXES = (".txt", ".md")
+#: Words of a passage at most: what the default encoder reads of a text, 256 tokens, with some to spare.
+WORDS = 150
+#: Columns that every passage has.
+TEXT, SOURCE = "text", "source"
+_LINES = (".jsonl", ".ndjson")
+
+
+@dataclass(frozen=True)
+class Passage:
+    """id: that of its text, with #1, #2 … where there are several. source: the id of the text. metadata: of the text.
+
+    The id of a text is its path within the folder, or what the line of a .jsonl says.
+    """
+
+    id: str
+    text: str
+    source: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def row(self) -> dict[str, Any]:
+        """As the metadata of an index have it."""
+        return {TEXT: self.text, SOURCE: self.source, **self.metadata}
+
+
+def read_texts(path: str | Path, *, words: int = WORDS) -> list[Passage]:
+    """The passages of a .jsonl, of a .txt or .md, or of a folder of these, in order.
+
+    A line of a .jsonl is {"text": "…", "id": "…"}; without an id it is called by its number, from 1. What else it has
+    becomes metadata. words: of a passage at most.
+    """
+    check_counts(words=words)
+    place = Path(path)
+    texts: list[tuple[str, str, dict[str, Any]]]
+    if place.is_dir():
+        files = sorted(file for file in place.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
+        texts = [(file.relative_to(place).as_posix(), _read(file), {}) for file in files]
+    elif place.suffix.lower() in _LINES:
+        texts = list(_lines(place))
+    elif place.suffix.lower() in SUFFIXES:
+        texts = [(place.name, _read(place), {})]
+    else:
+        raise FileError(f"{path} must be a folder of {' and '.join(SUFFIXES)} files, one of these, or a .jsonl file")
+    found = [passage for name, text, about in texts for passage in _passages(name, text, about, words)]
+    if not found:
+        raise FileError(f"{path} has no text in it; give a folder with {' or '.join(SUFFIXES)} files, or a .jsonl file")
+    return found
+
+
+def cut(text: str, words: int = WORDS) -> list[str]:
+    """A text as pieces of so many words at most: whole paragraphs together, a heading with what follows it.
+
+    Only a paragraph that is too long is cut between sentences, and only a sentence that is too long between words.
+
+    >>> cut("# Sea\\n\\nIt is wide. It is deep.\\n\\n# Hill\\n\\nIt is high.", words=6)
+    ['# Sea\\n\\nIt is wide.', 'It is deep.', '# Hill\\n\\nIt is high.']
+    """
+    pieces: list[str] = []
+    size = 0
+    for block, joint in _blocks(text, words):
+        length = len(block.split())
+        if pieces and joint is not None and size + length <= words:
+            pieces[-1] += joint + block
+            size += length
+        else:
+            pieces.append(block)
+            size = length
+    return pieces
+
+
+def _blocks(text: str, words: int) -> Iterator[tuple[str, str | None]]:
+    """Parts that are not cut further, and what joins each to the one before; None where a passage begins."""
+    for paragraph in re.split(r"\n\s*\n", text.strip()):
+        block = paragraph.strip()
+        joint = None if re.match(r"#{1,6} ", block) else "\n\n"
+        if len(block.split()) <= words:
+            if block:
+                yield block, joint
+            continue
+        for sentence in re.split(r"(?<=[.!?…])\s+", block):
+            parts = sentence.split()
+            for start in range(0, len(parts), words):
+                yield " ".join(parts[start : start + words]), joint
+                joint = " "
+
+
+def _passages(name: str, text: str, about: Mapping[str, Any], words: int) -> Iterator[Passage]:
+    pieces = cut(text, words)
+    for number, piece in enumerate(pieces, 1):
+        yield Passage(name if len(pieces) == 1 else f"{name}#{number}", piece, name, about)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8-sig")
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {reason(error)}") from error
+    except UnicodeDecodeError as error:
+        raise FileError(f"{path} is not text in UTF-8 (byte {error.start}); save it in UTF-8") from error
+
+
+def _lines(path: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """The texts of a .jsonl file: id, text, and what else is known of each."""
+    for number, line in enumerate(_read(path).split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise FileError(f"{path}: line {number} is not JSON: {error}") from error
+        if not isinstance(row, dict) or not isinstance(row.get(TEXT), str):
+            raise FileError(f'{path}: line {number} must be an object with a "text", as in {{"text": "…", "id": "a"}}')
+        if SOURCE in row:
+            raise InputError(f"{path}: line {number} has the key {SOURCE!r}, which Longwave uses; call it otherwise")
+        name = str(row.pop("id", number))
+        yield name, row.pop(TEXT), row
