@@ -13,7 +13,7 @@ from longwave.engines.engine import COORDINATES, FACTS, VECTOR, Batch, Facts, Sc
 from longwave.engines.opening import need
 from longwave.engines.record import Record
 from longwave.engines.sql import Dialect, quoted, sql_type
-from longwave.engines.tables import arrow_batch, facts_of
+from longwave.engines.tables import arrow_batch, facts_of, matrix
 from longwave.errors import InputError, NotAnIndexError, RemoteError
 from longwave.metadata import Condition
 from longwave.types import Array
@@ -217,9 +217,8 @@ class Duck:
     def vectors(self, after: int, count: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """See `Engine`."""
         text = f"SELECT number, vector FROM {self._table()} WHERE number > ? ORDER BY number LIMIT ?"
-        found = self._run(text, [int(after), int(count)]).to_arrow_table().combine_chunks()
-        flat = found["vector"].combine_chunks().flatten().to_numpy().astype(np.float32, copy=False)
-        return found["number"].to_numpy(), flat.reshape(found.num_rows, -1)
+        found = self._run(text, [int(after), int(count)]).to_arrow_table()
+        return found["number"].to_numpy(), matrix(found["vector"])
 
     def metadata(self, numbers: Array, columns: Sequence[str]) -> Mapping[str, list[Any]]:
         """See `Engine`."""

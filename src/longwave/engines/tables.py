@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from longwave.engines.engine import COORDINATES, VECTOR, Batch, Facts
 from longwave.metadata.arrow import is_list, need
@@ -50,7 +51,13 @@ def facts_of(table: Any, text_ids: bool) -> Facts:
     ids = np.array(table["id"].to_pylist(), dtype=str if text_ids else np.int64)
     coordinates = None
     if COORDINATES in table.column_names:
-        flat = table[COORDINATES].combine_chunks().flatten().to_numpy().astype(np.float32, copy=False)
-        coordinates = flat.reshape(table.num_rows, -1)
+        coordinates = matrix(table[COORDINATES])
     numbers = table["number"].to_numpy().astype(np.int64)
     return Facts(numbers=numbers, ids=ids, coordinates=coordinates, **plain, **psi)
+
+
+def matrix(column: Any) -> NDArray[np.float32]:
+    """A column of lists of one size as rows. (c, d)"""
+    width = column.type.list_size
+    parts = [np.asarray(chunk.flatten(), dtype=np.float32).reshape(-1, width) for chunk in column.chunks]
+    return np.concatenate([np.zeros((0, width), dtype=np.float32), *parts])
