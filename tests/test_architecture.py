@@ -23,7 +23,7 @@ LAYERS = [
     ["storage", "solvers"],
     ["search"],
     ["advice", "signals", "layout"],
-    ["building"],
+    ["building", "engines"],
     ["index", "client"],
     ["collection", "estimators"],
     ["evaluation", "pictures", "texts"],

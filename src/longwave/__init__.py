@@ -15,7 +15,7 @@ from longwave.threads import prepare
 __version__ = "0.1.0"
 
 __all__ = [
-    "Index", "Hits", "Spectrum", "Collection", "open", "create", "Client",
+    "Index", "Hits", "Spectrum", "Collection", "open", "create", "Client", "Remote",
     "Chebyshev", "Lanczos", "Simultaneous", "Exact",
     "LowPass", "Heat", "Ideal", "Walk", "PowerIteration", "Polynomial",
     "BestFirst", "Spectral", "ConjugateGradient", "Hybrid", "RandomWalk", "GaussSeidel", "ChebyshevFilter",
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from longwave import datasets
     from longwave.client import Client
     from longwave.collection import Collection, create, open
+    from longwave.engines import Remote
     from longwave.filters import Heat, Ideal, LowPass, Polynomial, PowerIteration, Walk
     from longwave.graph.weights import Local, Power
     from longwave.index import PAPER, Index
@@ -55,6 +56,7 @@ else:
         "index",
         "collection",
         "client",
+        "engines",
         "types",
         "spectrum",
         "filters",

@@ -20,6 +20,7 @@ from longwave.collection.folder import DISK, Commit, Files, Kept, Vacuumed, Writ
 from longwave.collection.living import Living
 from longwave.collection.staleness import Staleness, staleness
 from longwave.collection.tiers import run_to_merge
+from longwave.engines.exporting import Exported, export
 from longwave.errors import DataWarning, InputError, StorageError, plural
 from longwave.graph.weights import Kernel
 from longwave.index import Index
@@ -113,6 +114,14 @@ class Collection:
     def explain(self, query: ArrayLike, item: Any, **options: Any) -> Explanation:
         """Why this item was found. As `Index.explain`."""
         return self.index.explain(query, item, **options)
+
+    def export(
+        self, url: str, *, name: str = "longwave", approximate: bool = True, progress: Progress | bool | None = None
+    ) -> Exported:
+        """Write the collection to an engine, or what changed since it was last written there. As `Index.export`."""
+        with self._change:  # the version is that of the index
+            index, version = self.index, self.version
+        return export(index, url, name=name, approximate=approximate, version=version, progress=progress)
 
     def staleness(self) -> Staleness:
         """How far the collection has moved away from its graph."""

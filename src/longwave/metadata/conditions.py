@@ -494,6 +494,66 @@ def unknown_column(name: str, columns: list[str]) -> InputError:
     return InputError(f"there is no column {_shown(name)};{meant} {listed}")
 
 
+def settled(condition: Condition, schema: Any, names: Mapping[str, str]) -> Condition:
+    """The same for an engine: values of the type of their column, bounds of whole numbers whole, columns renamed.
+
+    schema: of Arrow. names: what a column is called there. What does not suit its column is the error of `mask`.
+    """
+    if isinstance(condition, Not):
+        return Not(settled(condition.part, schema, names))
+    if isinstance(condition, AllOf | AnyOf):
+        return type(condition)(tuple(settled(part, schema, names) for part in condition.parts))
+    assert isinstance(condition, Compare | OneOf | Exists)
+    if condition.column not in schema.names:
+        raise unknown_column(condition.column, schema.names)
+    name = names[condition.column]
+    if isinstance(condition, Exists):
+        return Exists(name)
+    kind = schema.field(condition.column).type
+    condition.mask(schema.empty_table())  # says what is wrong
+    inner = kind.value_type if is_list(kind) or need("pyarrow.types").is_dictionary(kind) else kind
+    if isinstance(condition, OneOf):
+        fitting = (_settled_value(value, inner) for value in condition.values)
+        return OneOf(name, tuple(value for value in fitting if value is not None))
+    return _settled_bound(name, condition, inner)
+
+
+def _settled_value(value: Value, kind: Any) -> Value | None:
+    """A value as its column has it; None where the column cannot have it."""
+    types = need("pyarrow.types")
+    wrong: _Wrong = lambda value, wanted: InputError(f"got {_shown(value)}; give {wanted}")  # noqa: E731
+    if types.is_null(kind):
+        return None
+    if types.is_boolean(kind):
+        return _as_bool(value, wrong)
+    if types.is_string(kind):
+        return _as_text(value, wrong)
+    if types.is_floating(kind):
+        return _rounded(_as_number(value, wrong), kind)
+    if types.is_date32(kind):
+        return datetime.date.fromordinal(_as_days(value, wrong) + _EPOCH.toordinal())
+    if types.is_timestamp(kind):
+        since = _EPOCH + datetime.timedelta(microseconds=_as_microseconds(value, kind.tz, wrong))
+        return since if kind.tz is not None else since.replace(tzinfo=None)
+    number = _as_number(value, wrong)
+    low, high = _range(kind)
+    return int(number) if low <= number <= high and number == int(number) else None
+
+
+def _settled_bound(name: str, condition: Compare, kind: Any) -> Condition:
+    types = need("pyarrow.types")
+    if types.is_null(kind):
+        return AnyOf(())
+    if not types.is_integer(kind):
+        value = _settled_value(condition.value, kind)
+        assert value is not None
+        return Compare(name, condition.operator, value)
+    bound = _whole_bound(condition.operator, _as_number(condition.value, lambda v, w: InputError(w)), _range(kind))
+    if isinstance(bound, bool):
+        return Exists(name) if bound else AnyOf(())
+    return Compare(name, "$lte" if condition.operator in ("$lt", "$lte") else "$gte", bound)
+
+
 # Evaluation: every comparison becomes "is in a set" or one comparison with a scalar, and is then made chunk by chunk.
 
 _Test: TypeAlias = Callable[[Any], Any]
@@ -596,14 +656,16 @@ def _against(sign: str, value: Any, kind: Any) -> _Test:
     return lambda array: function(array, bound)
 
 
-def _whole_test(sign: str, values: Sequence[int | float], kind: Any) -> _Test:
-    """Whole numbers against any numbers, exactly: the bound is rounded to the side that changes nothing."""
-    types = need("pyarrow.types")
+def _range(kind: Any) -> tuple[int, int]:
+    """The least and the most that whole numbers of a type can be."""
     bits = kind.bit_width
-    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if types.is_signed_integer(kind) else (0, (1 << bits) - 1)
-    if sign == "$in":
-        return _among([int(v) for v in values if low <= v <= high and v == int(v)], kind)
-    value = values[0]
+    signed = need("pyarrow.types").is_signed_integer(kind)
+    return (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+
+
+def _whole_bound(sign: str, value: int | float, within: tuple[int, int]) -> int | bool:
+    """The bound of whole numbers, included, that changes nothing; whether all meet it, where it is out of range."""
+    low, high = within
     if isinstance(value, float) and math.isinf(value):
         bound = high + 1 if value > 0 else low - 1
     else:  # x < 2020.5 is x <= 2020, x > 2020.5 is x >= 2021
@@ -613,10 +675,20 @@ def _whole_test(sign: str, values: Sequence[int | float], kind: Any) -> _Test:
             "$gt": lambda: math.floor(value) + 1,
             "$gte": lambda: math.ceil(value),
         }[sign]()
-    below = sign in ("$lt", "$lte")
     if low <= bound <= high:
-        return _against("$lte" if below else "$gte", bound, kind)
-    if (bound > high) == below:
+        return bound
+    return (bound > high) == (sign in ("$lt", "$lte"))
+
+
+def _whole_test(sign: str, values: Sequence[int | float], kind: Any) -> _Test:
+    """Whole numbers against any numbers, exactly: the bound is rounded to the side that changes nothing."""
+    low, high = _range(kind)
+    if sign == "$in":
+        return _among([int(v) for v in values if low <= v <= high and v == int(v)], kind)
+    bound = _whole_bound(sign, values[0], (low, high))
+    if not isinstance(bound, bool):
+        return _against("$lte" if sign in ("$lt", "$lte") else "$gte", bound, kind)
+    if bound:
         return lambda array: array.is_valid()
     return lambda array: need().array(np.zeros(len(array), dtype=bool))
 

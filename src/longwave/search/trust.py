@@ -10,16 +10,37 @@ has the diagram).
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 
-from longwave.graph.mutual import Graph
 from longwave.types import Array, Neighbors, Sparse
 
 #: Neighbours that are asked: five would be too coarse for a single query.
 ASKED = 10
 # The curve: of `features`, in their order, and what is added.
 _SLOPES, _LEVEL = (0.434, 1.773, 0.522), -0.318
+
+
+class Met(Protocol):
+    """What is asked of a graph, or of the few vertices of one that a query touches."""
+
+    @property
+    def reach(self) -> NDArray[np.float32]:
+        """Similarity of every vertex to its k-th neighbour."""
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """Component of every vertex."""
+
+    @property
+    def component_sizes(self) -> NDArray[np.int64]:
+        """Vertices of every component."""
+
+    @property
+    def n_vertices(self) -> int:
+        """Vertices of the whole graph."""
 
 
 def reciprocity(found: Neighbors, reach: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -41,7 +62,7 @@ def prominence(found: Neighbors) -> NDArray[np.float32]:
     return np.asarray(1 - distances[:, 0] / distances.max(axis=1), dtype=np.float32)
 
 
-def connected_share(observation: Sparse, graph: Graph, *, more_than: int) -> NDArray[np.float32]:
+def connected_share(observation: Sparse, graph: Met, *, more_than: int) -> NDArray[np.float32]:
     """The share of |y| in components of more than so many vertices. From smaller ones it cannot spread. (q,)"""
     size = np.abs(observation.data)
     large = graph.component_sizes[graph.labels[observation.indices]] > more_than
@@ -52,7 +73,7 @@ def connected_share(observation: Sparse, graph: Graph, *, more_than: int) -> NDA
 
 
 def features(
-    found: Neighbors, query_of: NDArray[np.int64], weights: Array, observation: Sparse, graph: Graph
+    found: Neighbors, query_of: NDArray[np.int64], weights: Array, observation: Sparse, graph: Met
 ) -> NDArray[np.float32]:
     """What the confidence is made of: reciprocity, prominence, connected share. (q, 3)
 
@@ -70,7 +91,7 @@ def features(
 
 
 def confidence(
-    found: Neighbors, query_of: NDArray[np.int64], weights: Array, observation: Sparse, graph: Graph
+    found: Neighbors, query_of: NDArray[np.int64], weights: Array, observation: Sparse, graph: Met
 ) -> NDArray[np.float32]:
     """The chance that the hits are at least as good as Euclidean search's; 0 where nothing is reached. (q,)
 
