@@ -24,6 +24,7 @@ LAYERS = [
     ["search"],
     ["advice", "signals", "layout"],
     ["building"],
+    ["cluster"],
     ["index", "client"],
     ["collection", "estimators"],
     ["evaluation", "pictures"],
