@@ -24,6 +24,7 @@ LAYERS = [
     ["search"],
     ["advice", "signals", "layout"],
     ["building", "engines"],
+    ["cluster"],
     ["index", "client"],
     ["collection", "estimators"],
     ["evaluation", "pictures", "texts"],

@@ -16,6 +16,8 @@ from longwave.building import build as offline
 from longwave.building import growth, speed
 from longwave.building.options import PAPER, Options, takes_options
 from longwave.checks import check_counts, check_value
+from longwave.cluster import Cluster
+from longwave.cluster import build as clusters
 from longwave.engines.exporting import Exported, export
 from longwave.errors import InputError
 from longwave.graph.weights import Kernel
@@ -69,6 +71,7 @@ class Index(Snapshot):
         workdir: str | Path | None = None,
         memory: int | str | None = None,
         fast: bool | None = None,
+        cluster: str | Cluster | None = None,
         progress: Progress | bool | None = None,
         **options: Any,
     ) -> Index:
@@ -89,12 +92,19 @@ class Index(Snapshot):
         - workdir: a folder for finished stages; after a crash the same call goes on from there.
         - memory: what the build may take, such as "20G", or an error before the work; by default what the machine has.
         - fast: add approximate searches (`accelerate`); by default where one query would read a quarter of a gigabyte.
+        - cluster: build on many machines: "ray://HOST:10001", "dask://HOST:8786", "ray:local[3]", or a `Cluster` of
+          your own. vectors may then be files: a path, a list of them, or a folder of shards. workdir must be a folder
+          that all machines see; the index is left in it, memory-mapped, and this process never holds its basis.
         - start: an earlier index of the same vectors, which may lack the last ones; `Chebyshev` begins with its basis.
         - progress: a function told (stage, done, total), or False; by default bars, and lines in the log "longwave".
 
         `Index.build(vectors, **longwave.PAPER)` is the paper's own setting.
         """
         given, parsed = offline.Given(vectors, groups, ids, lists, graph), Options.parse(options)
+        if cluster is not None:
+            extra = {"groups": groups, "lists": lists, "graph": graph, "start": start, "memory": memory, "fast": fast}
+            with clusters.built(vectors, parsed, cluster, extra, ids=ids, workdir=workdir, progress=progress) as folder:
+                return cls.load(folder, kernel=parsed.kernel)
         work: dict[str, Any] = {"workdir": workdir, "memory": memory, "fast": fast, "progress": progress}
         return cls(**fields_of(offline.build(given, parsed, start=start, **work)))
 

@@ -155,12 +155,12 @@ def test_cutting_out_a_component_does_not_look_at_the_others():
 
 
 def test_components_of_middle_size_are_kept_whole_as_far_as_there_is_room():
-    from longwave.spectrum.components import _kept_whole
+    from longwave.spectrum.components import kept_whole
 
     sizes = np.array([5000, 700, 300, 300, 2])
-    assert _kept_whole(sizes, 0) == set()
-    assert _kept_whole(sizes, 4 + 90_000) == {4, 2}
-    assert _kept_whole(sizes, 10**9) == {1, 2, 3, 4}
+    assert kept_whole(sizes, 0) == set()
+    assert kept_whole(sizes, 4 + 90_000) == {4, 2}
+    assert kept_whole(sizes, 10**9) == {1, 2, 3, 4}
 
 
 def test_an_earlier_basis_of_several_components_is_a_start_for_each(monkeypatch):

@@ -86,7 +86,7 @@ def build(
             progress=report,
         )
         count = 0 if edges is None else max(1, edges.nnz // 2)
-        settings = replace(_settings(options, made), search=defaults, given_edges=count)
+        settings = replace(settings_of(options, made), search=defaults, given_edges=count)
         snapshot = Snapshot(
             Memory(prepared.unit),
             made.graph,
@@ -196,7 +196,7 @@ def _work(array: Array, given: Given, items: Items, options: Options) -> Work:
     return Work(n, dimension, min(width, n - 1), options.spectrum, pooled, options.sparsity is not None)
 
 
-def _settings(options: Options, made: Stages) -> Settings:
+def settings_of(options: Options, made: Stages) -> Settings:
     """What the index keeps of how it was made."""
     kept = {own.name for own in fields(Settings)} & {own.name for own in fields(Options)}
     facts: dict[str, Any] = {name: getattr(options, name) for name in kept}

@@ -14,8 +14,8 @@ from longwave.graph.weights import Kernel
 from longwave.rows.sparse import narrow_indices
 from longwave.types import Array, Neighbors, Sparse
 
-# A weight below this does not connect: float32 would make a component of what no wave passes through.
-_SMALLEST = 1e-12
+#: A weight below this does not connect: float32 would make a component of what no wave passes through.
+SMALLEST = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ def mutual_adjacency(neighbors: Neighbors, *, kernel: Kernel, scales: Array | No
     columns = neighbors.ids.ravel()[present]
     one, other = (None, None) if scales is None else (scales[rows], scales[columns])
     weights = kernels.weights(kernel, neighbors.similarities.ravel()[present], one, other).astype(np.float32)
-    weights[weights < _SMALLEST] = 0
+    weights[weights < SMALLEST] = 0
     directed = sp.csr_array((weights, (rows, columns)), shape=(n, n))
     adjacency = sp.csr_array(directed.minimum(directed.T))
     adjacency.eliminate_zeros()

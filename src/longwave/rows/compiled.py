@@ -260,9 +260,9 @@ def chebyshev_step(
 ) -> None:
     """One term of the three-term recurrence in one sweep: previous = scale (A - shift) current - back previous.
 
-    A: CSR (n, n); current, previous: (n, c).
+    A: CSR (n, m); current: (m, c), its first n rows those of A; previous: (n, c).
     """
-    for i in numba.prange(current.shape[0]):
+    for i in numba.prange(previous.shape[0]):
         row, own = previous[i], current[i]
         for c in range(row.shape[0]):
             row[c] = -(scale * shift) * own[c] - back * row[c]

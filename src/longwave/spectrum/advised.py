@@ -51,9 +51,16 @@ class Advised:
 
     def for_graph(self, graph: Graph, *, seed: int = 0, operations: MakeOperations = Local) -> Method:
         """The method for this graph. Time that of about 500 products with 𝒲."""
-        if graph.n_vertices <= min(_COMPLETE, 2 * self.rank):
+        if self.computes_all(graph.n_vertices):
             return Exact()
-        density, size = _shared_density(graph, seed, operations)
+        return self.for_density(*_shared_density(graph, seed, operations))
+
+    def computes_all(self, n: int) -> bool:
+        """Whether so few vertices have all of their pairs computed."""
+        return n <= min(_COMPLETE, 2 * self.rank)
+
+    def for_density(self, density: Density, size: int) -> Method:
+        """The method for a graph of which `size` vertices have an edge, by the density of their eigenvalues."""
         ranks = [rank for rank in _RANKS if rank < min(self.rank, size)]
         enough = (rank for rank in ranks if error_left(density, rank, _FILTER) <= self.error)
         return Chebyshev(next(enough, self.rank))
@@ -62,7 +69,10 @@ class Advised:
         """Whether the largest rank leaves out little enough; else a graph of gentler weights has fewer long waves."""
         if graph.n_vertices <= self.rank:
             return True
-        density, size = _shared_density(graph, seed, operations)
+        return self.serves_density(*_shared_density(graph, seed, operations))
+
+    def serves_density(self, density: Density, size: int) -> bool:
+        """The same for a graph of which `size` vertices have an edge, by the density of their eigenvalues."""
         return size <= self.rank or error_left(density, self.rank, _FILTER) <= _TOO_MUCH
 
     def __call__(self, matrix: Sparse, run: Run = DEFAULT_RUN) -> Spectrum:

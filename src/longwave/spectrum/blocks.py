@@ -111,9 +111,9 @@ def orthonormalize(block: Block, against: Block = _NONE) -> NDArray[np.float64]:
         remove(block, against)
         norms = np.sqrt(np.einsum("ij,ij->j", block, block, dtype=np.float64))
         block /= np.where(norms > 0, norms, 1).astype(np.float32)  # one length: the shift then treats columns alike
-        _cholesky_pass(block, shift=_SHIFT)
+        _cholesky_pass(block, shifted=True)
         remove(block, against)  # twice is enough
-        _cholesky_pass(block, shift=0.0)
+        _cholesky_pass(block, shifted=False)
         products = gram(block)
         lost = np.abs(products - np.eye(len(products))).max(axis=0) > 0.1
         if not lost.any():
@@ -123,14 +123,18 @@ def orthonormalize(block: Block, against: Block = _NONE) -> NDArray[np.float64]:
     raise ConvergenceError(f"{int(lost.sum())} of {len(lost)} columns of the basis could not be orthonormalised")
 
 
-def _cholesky_pass(block: Block, *, shift: float) -> None:
-    """B ← B R⁻¹, RᵀR = BᵀB + shift; the shift grows where the factor does not exist."""
-    from scipy.linalg import blas, cholesky
+def _cholesky_pass(block: Block, *, shifted: bool) -> None:
+    """B ← B R⁻¹, RᵀR = BᵀB."""
+    divide(block, shifted_factor(gram(block), shifted=shifted))
 
-    products = gram(block)
+
+def shifted_factor(products: NDArray[np.float64], *, shifted: bool) -> NDArray[np.float32]:
+    """R with RᵀR = BᵀB + shift; the shift grows where the factor does not exist. products: BᵀB, overwritten. (c, c)"""
+    from scipy.linalg import cholesky
+
     if not np.isfinite(products).all():
         raise ConvergenceError("the basis could not be orthonormalised: the block holds NaN or infinite numbers")
-    mean = np.trace(products) / len(products)
+    mean, shift = np.trace(products) / len(products), _SHIFT if shifted else 0.0
     for attempt in range(5):
         products[np.diag_indices_from(products)] += shift * mean
         try:
@@ -141,11 +145,17 @@ def _cholesky_pass(block: Block, *, shift: float) -> None:
             if attempt == 4:
                 raise ConvergenceError(f"the basis could not be orthonormalised: {error}") from error
             shift = max(_SHIFT, 10 * shift)
-    narrow = np.asfortranarray(factor, dtype=np.float32)
+    return np.asfortranarray(factor, dtype=np.float32)
+
+
+def divide(block: Block, factor: NDArray[np.float32]) -> None:
+    """B ← B R⁻¹ in place, row block by row block. factor: R, upper triangular, in Fortran order."""
+    from scipy.linalg import blas
+
     for rows in row_blocks(len(block), 1, numbers=ROWS):
         # Rᵀ Xᵀ = Bᵀ: the transpose of a C array is what LAPACK calls an array, and half the work of a product.
         part = np.ascontiguousarray(block[rows])
-        block[rows] = blas.strsm(1.0, narrow, part.T, trans_a=1, overwrite_b=1).T
+        block[rows] = blas.strsm(1.0, factor, part.T, trans_a=1, overwrite_b=1).T
 
 
 def rayleigh_ritz(

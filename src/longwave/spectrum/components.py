@@ -33,7 +33,7 @@ _WHOLE = 1500
 
 
 @dataclass(frozen=True, eq=False)
-class _Block:
+class Pairs:
     """Eigenpairs of one component. vertices: (m,), eigenvalues: (s,) descending, eigenvectors: (m, s)."""
 
     vertices: NDArray[np.int64]
@@ -71,7 +71,7 @@ def decompose_whole(graph: Graph, method: Method, run: Run = DEFAULT_RUN, *, ear
 
     Every component with an edge has the eigenvalue 1; a warning says where the method has found fewer of them.
     """
-    block = _decompose(graph.normalized, np.arange(graph.n_vertices), method, run, earlier)
+    block = decompose_component(graph.normalized, np.arange(graph.n_vertices), method, run, earlier)
     there = min(len(block.eigenvalues), int(np.count_nonzero(graph.component_sizes > 1)))
     found = int(np.count_nonzero(block.eigenvalues > 1 - _ONE))
     if found < there:
@@ -81,7 +81,7 @@ def decompose_whole(graph: Graph, method: Method, run: Run = DEFAULT_RUN, *, ear
             ConvergenceWarning,
             stacklevel=4,
         )
-    return _merge([block], [len(block.eigenvalues)], np.full(graph.n_vertices, IN_BASIS, dtype=np.uint8))
+    return merge([block], [len(block.eigenvalues)], np.full(graph.n_vertices, IN_BASIS, dtype=np.uint8))
 
 
 def decompose_giant(graph: Graph, method: Method, run: Run = DEFAULT_RUN, *, earlier: Basis | None = None) -> Spectrum:
@@ -91,9 +91,9 @@ def decompose_giant(graph: Graph, method: Method, run: Run = DEFAULT_RUN, *, ear
     y touches outside of the giant component comes first. The copy is what `Spectral` does; solvers that iterate on the
     graph give the exact value everywhere.
     """
-    block = _decompose(graph.normalized, np.flatnonzero(graph.labels == 0), method, run, earlier)
+    block = decompose_component(graph.normalized, np.flatnonzero(graph.labels == 0), method, run, earlier)
     kinds = np.full(graph.n_vertices, COPIED, dtype=np.uint8)
-    return _merge([block], [len(block.eigenvalues)], kinds)
+    return merge([block], [len(block.eigenvalues)], kinds)
 
 
 def decompose_blocks(
@@ -125,34 +125,55 @@ def decompose_blocks(
     order = np.argsort(graph.labels, kind="stable")  # vertices by component
     members = np.split(order, np.cumsum(sizes)[:-1])
 
-    blocks: list[_Block] = []
-    large = [label for label, size in enumerate(sizes) if size > max(1, min_rank)]
-    whole = _kept_whole(sizes, spare) & set(large)
-    for done, label in enumerate(large):
-        share = rank_share(int(sizes[label]), n_vertices=graph.n_vertices, rank=rank, min_rank=min_rank)
-        complete = method.rank is None or label in whole
-        own = Exact() if complete else replace(method, rank=share)  # type: ignore[type-var]
+    own = methods_of(sizes, method, min_rank=min_rank, spare=spare)
+    blocks: list[Pairs] = []
+    for done, (label, chosen) in enumerate(own.items()):
         kept_at = None if run.checkpoint is None else run.checkpoint.at(f"component-{label}")
-        blocks.append(_decompose(graph.normalized, members[label], own, replace(run, checkpoint=kept_at), earlier))
+        here = replace(run, checkpoint=kept_at)
+        blocks.append(decompose_component(graph.normalized, members[label], chosen, here, earlier))
         if run.progress:
-            run.progress("components", done + 1, len(large))
+            run.progress("components", done + 1, len(own))
     small = [members[label] for label, size in enumerate(sizes) if 1 < size <= min_rank]
-    tiny = _small_blocks(graph.normalized, small)
+    tiny = small_blocks(graph.normalized, small)
     kinds = np.full(graph.n_vertices, ISOLATED, dtype=np.uint8)
     if printed:
         isolated = int(np.count_nonzero(sizes == 1))
         values = [block.eigenvalues for block in blocks + tiny]
-        return _merge(blocks + tiny, select_slices(values, rank=rank - isolated, min_rank=min_rank), kinds)
-    # Only components whose share is above ρ compete for r; the others keep their ρ on top of it.
-    kept = [len(block.eigenvalues) for block in blocks]
-    rivals = [i for i, count in enumerate(kept) if count > min_rank and large[i] not in whole]
-    chosen = select_slices([blocks[i].eigenvalues for i in rivals], rank=rank, min_rank=min_rank)
+        return merge(blocks + tiny, select_slices(values, rank=rank - isolated, min_rank=min_rank), kinds)
+    values = [block.eigenvalues for block in blocks]
+    whole = [chosen.rank is None for chosen in own.values()]
+    kept = slices_kept(values, whole, rank=rank, min_rank=min_rank)
+    return merge(blocks + tiny, kept + [len(vertices) for vertices in small], kinds)
+
+
+def methods_of(sizes: NDArray[np.int64], method: Method, *, min_rank: int, spare: int = 0) -> dict[int, Method]:
+    """The method of every component of more than ρ vertices, by label: its share of the rank, or all of its pairs."""
+    n = int(sizes.sum())
+    rank = n if method.rank is None else method.rank
+    large = [label for label, size in enumerate(sizes) if size > max(1, min_rank)]
+    whole = kept_whole(sizes, spare)
+    own: dict[int, Method] = {}
+    for label in large:
+        share = rank_share(int(sizes[label]), n_vertices=n, rank=rank, min_rank=min_rank)
+        complete = method.rank is None or label in whole
+        own[label] = Exact() if complete else replace(method, rank=share)  # type: ignore[type-var]
+    return own
+
+
+def slices_kept(eigenvalues: list[NDArray[np.float64]], whole: list[bool], *, rank: int, min_rank: int) -> list[int]:
+    """How many leading pairs each component of more than ρ vertices keeps. whole: whether all were computed.
+
+    Only components whose share is above ρ compete for r; the others keep their ρ on top of it.
+    """
+    kept = [len(values) for values in eigenvalues]
+    rivals = [i for i, count in enumerate(kept) if count > min_rank and not whole[i]]
+    chosen = select_slices([eigenvalues[i] for i in rivals], rank=rank, min_rank=min_rank)
     for i, count in zip(rivals, chosen, strict=True):
         kept[i] = count
-    return _merge(blocks + tiny, kept + [len(vertices) for vertices in small], kinds)
+    return kept
 
 
-def _kept_whole(sizes: NDArray[np.int64], spare: int) -> set[int]:
+def kept_whole(sizes: NDArray[np.int64], spare: int) -> set[int]:
     """The components whose pairs are all kept: the smallest, while they take no more than `spare` entries together."""
     order = np.argsort(sizes, kind="stable")
     entries = np.cumsum(sizes[order] ** 2)
@@ -177,12 +198,14 @@ def submatrix(matrix: Sparse, vertices: NDArray[np.int64]) -> tuple[Sparse, NDAr
     return part, vertices[order]
 
 
-def _decompose(matrix: Sparse, vertices: NDArray[np.int64], method: Method, run: Run, earlier: Basis | None) -> _Block:
+def decompose_component(
+    matrix: Sparse, vertices: NDArray[np.int64], method: Method, run: Run, earlier: Basis | None
+) -> Pairs:
     """The method on the rows and columns of one component."""
     part, vertices = submatrix(matrix, vertices)
     start = None if earlier is None else _Earlier(earlier, vertices)
     found = method(part, replace(run, start=start))
-    return _Block(
+    return Pairs(
         vertices, found.eigenvalues, found.eigenvectors.parts[0].values, found.residuals, found.next_eigenvalue
     )
 
@@ -221,9 +244,9 @@ class _Earlier:
         return out
 
 
-def _small_blocks(matrix: Sparse, members: list[NDArray[np.int64]]) -> list[_Block]:
+def small_blocks(matrix: Sparse, members: list[NDArray[np.int64]]) -> list[Pairs]:
     """Exact decompositions of many small components, one LAPACK batch per size."""
-    blocks: list[_Block | None] = [None] * len(members)
+    blocks: list[Pairs | None] = [None] * len(members)
     sizes = np.array([len(m) for m in members], dtype=np.int64)
     for size in np.unique(sizes):
         which = np.flatnonzero(sizes == size)
@@ -236,11 +259,11 @@ def _small_blocks(matrix: Sparse, members: list[NDArray[np.int64]]) -> list[_Blo
         for j, i in enumerate(which):
             eigenvectors = vectors[j].astype(np.float32)
             fix_signs(eigenvectors)
-            blocks[i] = _Block(vertices[j], values[j], eigenvectors, residuals[j], None)
+            blocks[i] = Pairs(vertices[j], values[j], eigenvectors, residuals[j], None)
     return [block for block in blocks if block is not None]
 
 
-def _merge(blocks: list[_Block], kept: list[int], kinds: NDArray[np.uint8]) -> Spectrum:
+def merge(blocks: list[Pairs], kept: list[int], kinds: NDArray[np.uint8]) -> Spectrum:
     """One Spectrum from the kept slices of every block. kinds: (n,) what the vertices outside of all blocks are."""
     n = len(kinds)
     large = [i for i, block in enumerate(blocks) if len(block.vertices) >= _LARGE or 2 * len(block.vertices) > n]
@@ -282,7 +305,7 @@ def _part(values: Block, vertices: NDArray[np.int64]) -> Part:
     return Part(vertices[order], values)
 
 
-def _side_by_side(blocks: list[tuple[_Block, int]], n: int) -> Sparse:
+def _side_by_side(blocks: list[tuple[Pairs, int]], n: int) -> Sparse:
     """The kept columns of many blocks as one sparse matrix, (n, all columns); a row belongs to at most one block."""
     lengths = np.zeros(n, dtype=np.int64)
     for block, count in blocks:
@@ -304,5 +327,5 @@ def _join(parts: Sequence[Array], dtype: type) -> Array:
     return np.concatenate(parts).astype(dtype, copy=False) if parts else np.zeros(0, dtype=dtype)
 
 
-def _next_eigenvalue(block: _Block, count: int) -> float | None:
+def _next_eigenvalue(block: Pairs, count: int) -> float | None:
     return float(block.eigenvalues[count]) if count < len(block.eigenvalues) else block.next_eigenvalue

@@ -46,6 +46,7 @@ from longwave.storage.opening import (
     real_path,
 )
 from longwave.storage.reading import Found, State, find, load_state, standing
+from longwave.storage.spans import Span, Written, make_span
 from longwave.storage.target import bring_back, check_target, make_folder, no_space, said_clearly
 from longwave.types import Array
 
@@ -127,10 +128,17 @@ class Writer:
             self._state = load_state(self._root, found, known=self._state)
         return self._state
 
-    def commit(self, facts: Mapping[str, Any], arrays: Mapping[str, Array | Kept], message: str = "") -> int:
+    def span(self, name: str, shape: tuple[int, ...], dtype: Any) -> Span:
+        """A new file of the folder for an array that others write (`spans.write_rows`); a commit takes it then."""
+        self._check_open()
+        with said_clearly(self._path, self._root):
+            return make_span(self._data, name, shape, dtype, self._files)
+
+    def commit(self, facts: Mapping[str, Any], arrays: Mapping[str, Array | Kept | Written], message: str = "") -> int:
         """Make these facts and arrays the newest state, and return its number. All of them, or none.
 
-        `Kept` stands for an array that has not changed. What is in the state and not in `arrays` is not in the new one.
+        `Kept` stands for an array that has not changed, `Written` for one that others have written to a `span`. What is
+        in the state and not in `arrays` is not in the new one.
         An error means that the state is the old one still, unless its message says that nobody knows.
         Cost: one fsync for every new array, and three.
         """
@@ -162,12 +170,14 @@ class Writer:
             raise self._base
         return self._base
 
-    def _commit(self, facts: Mapping[str, Any], arrays: Mapping[str, Array | Kept], message: str) -> int:
+    def _commit(self, facts: Mapping[str, Any], arrays: Mapping[str, Array | Kept | Written], message: str) -> int:
         number = self._last + 1
         if number > LAST_NUMBER:
             last = self._manifests.path / manifest_name(self._last)
             raise StorageError(f"{last} has the last number there is; remove it, or write to another folder")
-        values = {name: value if isinstance(value, Kept) else np.asarray(value) for name, value in arrays.items()}
+        values = {
+            name: value if isinstance(value, (Kept, Written)) else np.asarray(value) for name, value in arrays.items()
+        }
         _check_arrays(values)
         needed = sum(value.nbytes for value in values.values() if not isinstance(value, Kept))
         with said_clearly(self._path, self._root, needed):
@@ -196,8 +206,12 @@ class Writer:
         self._base, self._last = Found(manifest), number
         return number
 
-    def _store(self, name: str, value: Array | Kept, made: list[str]) -> Entry:
+    def _store(self, name: str, value: Array | Kept | Written, made: list[str]) -> Entry:
         """Write an array, or find the file that is kept. New files are added to `made` before they are there."""
+        if isinstance(value, Written):
+            self._check_kept(value.entry, name)
+            made.append(value.entry.file)
+            return value.entry
         if not isinstance(value, Kept):
             made.append(new_name(name))
             return write_array(self._files, self._data, made[-1], value)
@@ -323,11 +337,11 @@ class Writer:
         return os.path.samestat(*known)
 
 
-def _check_arrays(values: Mapping[str, Array | Kept]) -> None:
+def _check_arrays(values: Mapping[str, Array | Kept | Written]) -> None:
     for name, value in values.items():
         if not name:
             raise InputError("the name of an array must have at least one letter, got ''")
-        if not isinstance(value, Kept) and not storable(value.dtype):
+        if not isinstance(value, (Kept, Written)) and not storable(value.dtype):
             raise StorageError(f"{name} holds {value.dtype}; an index folder can hold numbers and strings only")
 
 
