@@ -372,5 +372,3 @@ def _numbers(own: Any) -> Array:
 def _line(error: Exception) -> str:
     """What went wrong, in one line."""
     return " ".join(str(error).split())[:300]
-
-

@@ -285,11 +285,10 @@ def permute_rows(block: Array, targets: Array) -> None:
         while True:
             place = targets[place]
             moved[place] = True
-            if place == start:
-                block[place] = carried
-                break
             for c in range(block.shape[1]):
                 carried[c], block[place, c] = block[place, c], carried[c]
+            if place == start:
+                break
 
 
 @intrinsic

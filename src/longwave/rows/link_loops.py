@@ -11,7 +11,7 @@ import numba
 import numpy as np
 
 from longwave.rows.compiled import Array, _serial, _threaded
-from longwave.rows.row_loops import jit, product, score_rows
+from longwave.rows.row_loops import OWN_ROWS, jit, product, score_rows
 
 # The best of the first entries, from which the search among all entries begins.
 _STARTS = 2
@@ -47,7 +47,7 @@ def spread_links(rows: Array, ids: Array, products: Array, slack: float, out: Ar
 def both_ways(links: Array, most: int) -> Any:
     """Every link also backwards, nearest first, up to `most` of a row. (n, m), −1 behind -> CSR ends (n + 1,), links"""
     n = links.shape[0]
-    both, sizes = np.full((n, most), -1, dtype=np.int32), np.zeros(n, dtype=np.int64)
+    both, sizes = np.empty((n, most), dtype=np.int32), np.zeros(n, dtype=np.int64)
     for v in range(n):
         for j in range(links.shape[1]):
             if links[v, j] < 0:
@@ -125,7 +125,7 @@ def _follow(
     left = np.zeros(effort, dtype=np.bool_)
     room = starts.shape[0]
     fresh, scores = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.float32)
-    size, place, count = 0, 0, 0
+    size, place, count = np.int64(0), np.int64(0), np.int64(0)
     for number in starts:
         row = row_of[number] if row_of.shape[0] else number
         if stamps[row] != stamp:
@@ -133,7 +133,7 @@ def _follow(
             fresh[count] = number
             count += 1
     while True:
-        score_rows(values, scales, row_of, fresh, query, scores, 0, count)
+        score_rows(values, scales, row_of, fresh, query, scores, np.int64(0), count)
         for i in range(count):
             score = scores[i]
             if size == effort and score <= best[size - 1]:
@@ -160,7 +160,7 @@ def _follow(
         if last - first > room:
             room = last - first
             fresh, scores = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.float32)
-        count = 0
+        count = np.int64(0)
         for e in range(first, last):
             row = row_of[links[e]] if row_of.shape[0] else links[e]
             if stamps[row] != stamp:
@@ -195,17 +195,20 @@ def nearest_linked(
     not see, or (0,). effort, wide: rows, and entries, that are kept on the way. stamps: (n,), none of them `stamp` or
     the 2 q that follow. ids, products: (q, k) are filled.
     """
-    nothing = np.empty(0, dtype=np.int32)
-    first = np.arange(top)
-    few = np.empty(top, dtype=np.float32)
+    first, few = np.empty(top, dtype=np.int32), np.empty(top, dtype=np.float32)
+    for i in range(top):
+        first[i] = i
     for q in range(queries.shape[0]):
         query, mark = queries[q], stamp + 2 * q
         if without.shape[0]:
             stamps[without[q]] = mark
-        score_rows(values, scales, entries, first, query, few, 0, top)
+        score_rows(values, scales, entries, first, query, few, np.int64(0), top)
         starts = np.empty(min(_STARTS, top), dtype=np.int64)
         for i in range(starts.shape[0]):
-            starts[i] = np.argmax(few)
+            starts[i] = 0
+            for j in range(top):
+                if few[j] > few[starts[i]]:
+                    starts[i] = j
             few[starts[i]] = -np.inf
         near, _ = _follow(values, scales, entries, entry_ends, entry_links, starts, query, wide, stamps, mark)
         begin = np.empty(near.shape[0], dtype=np.int64)
@@ -213,7 +216,7 @@ def nearest_linked(
             begin[i] = entries[near[i]]
         if without.shape[0]:
             stamps[without[q]] = mark + 1
-        found, best = _follow(values, scales, nothing, ends, links, begin, query, effort, stamps, mark + 1)
+        found, best = _follow(values, scales, OWN_ROWS, ends, links, begin, query, effort, stamps, mark + 1)
         count = min(ids.shape[1], found.shape[0])
-        ids[q, :count], products[q, :count] = found[:count], best[:count]
-        ids[q, count:], products[q, count:] = -1, -np.inf
+        for i in range(ids.shape[1]):
+            ids[q, i], products[q, i] = (found[i], best[i]) if i < count else (-1, -np.inf)

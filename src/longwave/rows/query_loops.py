@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from longwave.rows.compiled import Array, _serial
-from longwave.rows.row_loops import jit, score_rows, stored_bias
+from longwave.rows.row_loops import OWN_ROWS, jit, score_rows, stored_bias
 
 # Squared distances below this are rounding of float32 products (`graph.weights`).
 _ROUNDING = 1e-6
@@ -59,14 +59,19 @@ def observe(
     falls = np.empty(min(count, known), dtype=np.float64)
     for i in range(falls.shape[0]):
         falls[i] = steepness * (_squared_distance(products[i]) / (own * scales[ids[i]])) ** (exponent / 2)
-    least = falls.min()
-    order = np.argsort(ids[: falls.shape[0]])
+    least = falls[0]
+    for fall in falls:
+        least = min(least, fall)
     vertices, y = np.empty(falls.shape[0], dtype=np.int64), np.empty(falls.shape[0], dtype=np.float32)
     size = 0
-    for i in order:
+    for i in range(falls.shape[0]):
         weight = np.float32(np.exp(least - falls[i]))
         if weight > 0:
-            vertices[size], y[size] = ids[i], weight
+            place = size  # put in order at once: there are few
+            while place > 0 and vertices[place - 1] > ids[i]:
+                vertices[place], y[place] = vertices[place - 1], y[place - 1]
+                place -= 1
+            vertices[place], y[place] = ids[i], weight
             size += 1
     return vertices[:size], y[:size]
 
@@ -108,17 +113,17 @@ def anchored(
     steepness: float,
     root: float,
     last: float,
-    k: int,
 ) -> Any:
-    """The k best by `Anchor`, best first. targets, scores: candidates, ascending. ids, products: the query's list.
+    """Scores by `Anchor`. targets, scores: candidates, ascending. ids, products: the query's list.
 
     values, scales: the vectors. same: products from which a vector is the query itself. seventh: that of its 7th
-    neighbour. last: the weight of what only orders ties. -> targets (k,), scores (k,)
+    neighbour. last: the weight of what only orders ties. -> (n,)
     """
     n = targets.shape[0]
-    similar = np.empty(n, dtype=np.float32)
-    nothing = np.empty(0, dtype=np.int32)
-    score_rows(values, scales, nothing, targets, query * stored_bias(values), similar, 0, n)
+    similar, numbers = np.empty(n, dtype=np.float32), np.empty(n, dtype=np.int32)
+    for i in range(n):
+        numbers[i] = targets[i]
+    score_rows(values, scales, OWN_ROWS, numbers, query * stored_bias(values), similar, np.int64(0), n)
     nearest, peak = np.float32(-np.inf), np.float32(0)
     for i in range(n):
         nearest, peak = max(nearest, similar[i]), max(peak, abs(scores[i]))
@@ -132,8 +137,13 @@ def anchored(
     for j in range(ids.shape[0]):  # an item that is the query itself comes first
         if ids[j] < 0 or products[j] < same:
             break
-        place = np.searchsorted(targets, ids[j])
-        if place < n and targets[place] == ids[j]:
-            mixed[place] = 1.0 + weight + last * (nearest + 1)
-    order = np.argsort(-mixed, kind="mergesort")[:k]
-    return targets[order], mixed[order]
+        low, high = 0, n
+        while low < high:
+            middle = (low + high) >> 1
+            if targets[middle] < ids[j]:
+                low = middle + 1
+            else:
+                high = middle
+        if low < n and targets[low] == ids[j]:
+            mixed[low] = 1.0 + weight + last * (nearest + 1)
+    return mixed

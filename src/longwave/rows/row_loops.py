@@ -17,6 +17,8 @@ from longwave.rows.compiled import Array, _float_of
 _HALF_BIAS = np.float32(2.0**112)
 # Sums may be taken in any order; what is not a number stays so.
 _FAST = {"reassoc", "contract", "nsz"}
+#: No map from numbers to rows: they are rows. An array of the module, as maps are, so that loops are compiled once.
+OWN_ROWS: Array = np.empty(0, dtype=np.int32)
 #: Rows read side by side: memory answers several requests in the time of one.
 ABREAST = 4
 
@@ -88,7 +90,9 @@ def score_rows(
 ) -> None:
     """out[i] = row of numbers[i] · waves, from start to stop. row_of: (n,) the row of each number, or (0,) for its own.
 
-    Times what `stored_bias` says: the caller has it in `waves`.
+    Callers give int32 numbers, maps that are read only, and np.int64(0) where they mean 0, which by itself would be a
+    type of its own: or all of this is compiled once for each of them, and a new user waits for it. Times what
+    `stored_bias` says: the caller has it in `waves`.
     """
     mapped = row_of.shape[0] > 0
     place = start

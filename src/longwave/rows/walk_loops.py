@@ -159,7 +159,7 @@ def _offer(values: Array, ids: Array, size: int, value: float, hit: int) -> int:
         return size + 1
     if value > values[0] or (value == values[0] and hit < ids[0]):
         values[0], ids[0] = value, hit
-        _sift_down(values, ids, 0, size)
+        _sift_down(values, ids, np.int64(0), size)
     return size
 
 
@@ -167,7 +167,8 @@ def _offer(values: Array, ids: Array, size: int, value: float, hit: int) -> int:
 def _longer(array: Array, size: int) -> Array:
     """The same with room for so many."""
     out = np.empty(size, dtype=array.dtype)
-    out[: array.shape[0]] = array
+    for i in range(array.shape[0]):
+        out[i] = array[i]
     return out
 
 
@@ -273,29 +274,29 @@ def _walk(
     best, owners = np.empty(count, np.float32), np.empty(count, np.int32)
     mark = np.int64(stamp) << _PLACE_BITS
     factor = np.float32(alpha)
-    seeing = 0
+    seeing = np.int64(0)
     for vertex in seeds:
         if stamps[vertex] >> _PLACE_BITS != stamp:
             stamps[vertex] = mark | seeing
             seen[seeing] = vertex
             seeing += 1
     given = seeing
-    _score(rows, waves, seen, spectral, 0, seeing)
+    _score(rows, waves, seen, spectral, np.int64(0), seeing)
     for place in range(seeing):
         spectral[place] += np.float32(at_zero) * y[place] if place < y.shape[0] else np.float32(0)
         x[place] = spectral[place]
         if balance.shape[0]:
             gain[place] = balance[seen[place]]
-    expanded, goal = 0, max(_FIRST, 2 * y.shape[0])
+    expanded, goal = np.int64(0), max(_FIRST, 2 * y.shape[0])
     while True:
-        rim = 0
+        rim = np.int64(0)
         for place in range(seeing):
             values[rim], places[rim] = x[place] * gain[place], place
             rim += int(outer[place])
         for i in range(rim // 2 - 1, -1, -1):
             _sink(values, places, i, rim)
         if expanded >= least or rim == 0:
-            held = 0
+            held = np.int64(0)
             for i in range(expanded):
                 vertex = seen[order[i]]
                 if allowed.shape[0] == 0 or allowed[vertex]:
@@ -306,7 +307,7 @@ def _walk(
             here = places[0]
             rim -= 1
             values[0], places[0] = values[rim], places[rim]
-            _sink(values, places, 0, rim)
+            _sink(values, places, np.int64(0), rim)
             vertex = seen[here]
             first, last = indptr[vertex], indptr[vertex + 1]
             if seeing + last - first > room:
@@ -315,7 +316,8 @@ def _walk(
                 values, places, order = _longer(values, longer), _longer(places, longer), _longer(order, longer)
                 outer, ends, gain = _longer(outer, longer), _longer(ends, longer + 1), _longer(gain, longer)
                 own = _longer(own, longer)
-                outer[room:], gain[room:] = 1, 1
+                for place in range(room, longer):
+                    outer[place], gain[place] = 1, 1
                 room = longer
             filled = ends[expanded]
             if filled + last - first > edges.shape[0]:
@@ -340,7 +342,7 @@ def _walk(
                     gain[place] = balance[seen[place]]
             if alpha >= 0:
                 own[expanded] = np.float32(1 - alpha) * y[here] if here < y.shape[0] else np.float32(0)
-                _sweep(weights, own, order, expanded, expanded + 1, edges, ends, 1, 0.0, x)
+                _sweep(weights, own, order, expanded, expanded + 1, edges, ends, np.int64(1), 0.0, x)
                 change = x[here] - spectral[here]
                 for j in range(ends[expanded], filled):
                     x[edges[j]] += outer[edges[j]] * weights[j] * change
@@ -349,12 +351,12 @@ def _walk(
                 _push(values, places, rim, x[place] * gain[place], place)
                 rim += 1
         if alpha >= 0:
-            _sweep(weights, own, order, 0, expanded, edges, ends, _SWEEPS, 0.0, x)
+            _sweep(weights, own, order, np.int64(0), expanded, edges, ends, np.int64(_SWEEPS), 0.0, x)
             _correct_rim(weights, order, expanded, edges, ends, spectral, outer, seeing, x)
         goal = min(2 * goal, least) if goal < least else goal + max(_FIRST, goal // 2)
     made = 0
     if alpha >= 0:
-        made = _sweep(weights, own, order, 0, expanded, edges, ends, sweeps, tolerance, x)
+        made = _sweep(weights, own, order, np.int64(0), expanded, edges, ends, sweeps, tolerance, x)
     return seen[:seeing], spectral[:seeing], x[:seeing], gain[:seeing], order[:expanded], given, made
 
 
@@ -420,7 +422,7 @@ def search_part(
     for i in range(order.shape[0]):
         expanded[i], added[i] = seen[order[i]], (x[order[i]] - spectral[order[i]]) * peak
     values, ids = np.empty(count, dtype=np.float32), np.empty(count, dtype=np.int32)
-    held = 0
+    held = np.int64(0)
     for place in order:
         vertex = seen[place]
         if place >= given and (allowed.shape[0] == 0 or allowed[vertex]):

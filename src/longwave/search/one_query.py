@@ -102,7 +102,7 @@ def answer(
     )
     if items.count_in(walked.targets) < k:
         return None
-    targets, scores = query_loops.anchored(
+    mixed = query_loops.anchored(
         read.rows,
         read.row_scales,
         query,
@@ -116,9 +116,9 @@ def answer(
         blend.steepness,
         blend.root,
         LAST,
-        k,
     )
+    order = np.argsort(-mixed, kind="stable")[:k]
     known = query_loops.trust_features(ids, products, ASKED, vertices, y, read.reach, read.labels, read.sizes)
-    places, values = items.expand(targets[None, :], scores[None, :], k)
+    places, values = items.expand(walked.targets[order][None, :], mixed[order][None, :], k)
     seconds = second - began, perf_counter() - second
     return Hits(items.ids[places], values, confidence=chance(np.array([known])), route="sublinear", seconds=seconds)
