@@ -28,7 +28,9 @@ def check_tag() -> None:
     tags = subprocess.run(["git", "tag", "--points-at", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True)
     if f"v{own}" not in tags.stdout.split():
         sys.exit(f"the package says {own}, but this commit has no tag v{own}: git tag v{own}")
-    if not re.search(rf"^## \[{re.escape(own)}\] - \d{{4}}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M):
+    if not re.search(
+        rf"^## \[{re.escape(own)}\] - \d{{4}}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M
+    ):
         sys.exit(f"CHANGELOG.md has no dated section: ## [{own}] - YYYY-MM-DD")
 
 
