@@ -7,7 +7,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 # A fence at the start of a line or within a list or tab, with the reason not to run it in a comment just above.
 _BLOCK = re.compile(
-    r"(?:^<!-- (?P<mark>not run: .+?|printed) -->\n)?^(?P<indent> *)```(?P<kind>\w*)[^\n]*\n(?P<text>.*?)^(?P=indent)```$",
+    r"(?:^<!-- (?P<mark>not run: .+?|printed) -->\n)?"
+    r"^(?P<indent> *)```(?P<kind>\w*)[^\n]*\n(?P<text>.*?)^(?P=indent)```$",
     re.MULTILINE | re.DOTALL,
 )
 

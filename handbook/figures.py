@@ -72,9 +72,8 @@ def waves(index):
     places = positions(index)
     basis = index.spectrum.eigenvectors.toarray()
     values = index.spectrum.eigenvalues
-    numbers = [n for n in (1, 2, 5, 20, 100) if n < len(values)]
-    figure = new_figure(2.3 * len(numbers), 2.9)
-    for axes, number in zip(figure.subplots(1, len(numbers)), numbers, strict=True):
+    figure = new_figure(7.2, 5.6)
+    for axes, number in zip(figure.subplots(2, 3).flat, (1, 2, 5, 20, 50, 100), strict=True):
         wave = basis[:, number]
         top = np.quantile(np.abs(wave), 0.98)
         axes.scatter(*places.T, s=2, c=wave, cmap="coolwarm", vmin=-top, vmax=top)
@@ -102,9 +101,8 @@ def filters(index):
 def alpha(index):
     """The answer to one query spread over the map, for four α."""
     places = positions(index)
-    figure = new_figure(10, 3.1)
-    plots = figure.subplots(1, 4)
-    for axes, value in zip(plots, (0.5, 0.9, 0.99, 0.999), strict=True):
+    figure = new_figure(7.2, 6.6)
+    for axes, value in zip(figure.subplots(2, 2).flat, (0.5, 0.9, 0.99, 0.999), strict=True):
         hits = index.search_by_id([QUERY], len(index), filter=lw.LowPass(value), blend=0, include_self=True)
         scores = np.zeros(len(index))
         scores[hits.ids[0]] = np.maximum(hits.scores[0], 0)

@@ -28,7 +28,9 @@ def check_tag() -> None:
     tags = subprocess.run(["git", "tag", "--points-at", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True)
     if f"v{own}" not in tags.stdout.split():
         sys.exit(f"the package says {own}, but this commit has no tag v{own}: git tag v{own}")
-    if not re.search(rf"^## \[{re.escape(own)}\] - \d{{4}}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M):
+    if not re.search(
+        rf"^## \[{re.escape(own)}\] - \d{{4}}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M
+    ):
         sys.exit(f"CHANGELOG.md has no dated section: ## [{own}] - YYYY-MM-DD")
 
 
@@ -40,12 +42,17 @@ def build(target: Path) -> list[Path]:
 
 def interpreters() -> dict[str, str]:
     """Supported versions of Python that can be started here, and how."""
-    found = {}
-    for name in PYTHONS:
-        command = sys.executable if name == ".".join(map(str, sys.version_info[:2])) else shutil.which(f"python{name}")
-        if command and subprocess.run([command, "-c", "import venv"], capture_output=True, check=False).returncode == 0:
-            found[name] = command
-    return found
+    own = {".".join(map(str, sys.version_info[:2])): sys.executable}
+    return {name: command for name in PYTHONS if (command := own.get(name) or _command(name))}
+
+
+def _command(name: str) -> str | None:
+    """One that can make environments: on the path, or kept by pyenv, whose commands do not work in every folder."""
+    kept = sorted((Path.home() / ".pyenv" / "versions").glob(f"{name}.*/bin/python"))
+    for command in filter(None, [shutil.which(f"python{name}"), *map(str, kept)]):
+        if subprocess.run([command, "-c", "import venv"], capture_output=True, check=False).returncode == 0:
+            return command
+    return None
 
 
 def smoke(python: str, package: Path) -> str:

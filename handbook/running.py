@@ -17,7 +17,6 @@ from pathlib import Path
 
 from handbook.blocks import Block, blocks
 
-
 _DECIMAL = re.compile(r"\d+\.\d+")
 
 

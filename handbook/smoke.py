@@ -1,6 +1,6 @@
 """A few minutes of a new user's life, in an environment that has the core alone: run by `handbook.release`.
 
-    python -I smoke.py FOLDER        an empty folder to write to
+python -I smoke.py FOLDER        an empty folder to write to
 """
 
 import subprocess

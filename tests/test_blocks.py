@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-import longwave as lw
 from handbook.blocks import ROOT, blocks, documents, script
 from handbook.running import RUNNERS, Failed, run_page
+
+import longwave as lw
 
 # Pages whose blocks have tests of their own, with what they need: a server, files beside them.
 ELSEWHERE = {

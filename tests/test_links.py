@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-
 from handbook import comparison, figures
 from handbook.blocks import ROOT, documents
 

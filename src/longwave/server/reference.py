@@ -62,7 +62,7 @@ def _kind(schema: dict[str, Any]) -> str:
         return " or ".join(dict.fromkeys(map(_kind, options)))
     if "enum" in schema:
         return " or ".join(f"`{json.dumps(value)}`" for value in schema["enum"])
-    kind = schema.get("type", "anything")
+    kind = str(schema.get("type", "anything"))
     if schema.get("format") == "binary":
         return "bytes"
     if kind == "array":
