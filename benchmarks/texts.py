@@ -109,7 +109,7 @@ def main():
 
 def verdict(gain):
     low, high = gain
-    return ("gains" if low > 0 else "loses" if high < 0 else "no difference") + f" ({low:+.1f} … {high:+.1f})"
+    return ("gains" if low > 0 else "loses" if high < 0 else "within chance") + f" ({low:+.1f} … {high:+.1f})"
 
 
 if __name__ == "__main__":
