@@ -14,7 +14,7 @@ BAD = "<script>alert('x')</script>&\"\udcfc"
 class Page(HTMLParser):
     """Tags in order, all closed, and the text between them."""
 
-    VOID = ("circle", "path", "polyline", "br")
+    VOID = ("circle", "path", "polyline", "br", "img")
 
     def __init__(self, text):
         super().__init__()
@@ -135,3 +135,11 @@ def test_tables_escape_titles_captions_and_cells():
     found = page(display.table([BAD], [[BAD]], caption=BAD) + display.facts_table({BAD: BAD}, caption=BAD))
     assert sum("<script>" in text for text in found.text) == 6
     page(display.curve_svg([0, 1], [1, 1], title=BAD, x_label=BAD, y_label=BAD))
+
+
+def test_pictures_are_shown_with_their_names_escaped():
+    text = display.pictures_html([("query 0", [(BAD, "0.5", b"jpeg"), ("gone.jpg", "0.25", None)])])
+    found = page(text)
+    assert found.tags.count("img") == 1
+    assert dict(found.attributes)["src"] == "data:image/jpeg;base64,anBlZw=="
+    assert "the file is gone" in "".join(found.text)

@@ -191,3 +191,12 @@ def test_an_encoder_that_was_moved(place, lite0, tmp_path):
     with pytest.raises(FileError, match="which is gone"):
         Gallery(index).query(place / "moon-half.jpg")
     assert Gallery(index, encoder=tmp_path / "there.onnx").search(place / "moon-half.jpg", 1).n_queries == 1
+
+
+def test_a_notebook_shows_the_pictures_of_hits(gallery, place):
+    hits = gallery.search(place / "coins-crop.jpg", 3)
+    text = gallery.show(hits)._repr_html_()
+    assert text.count("data:image/jpeg;base64,") == 3
+    assert all(name in text for name in hits.ids[0])
+    moved = Gallery(gallery.index, folder=place / "elsewhere")
+    assert moved.show(hits)._repr_html_().count("the file is gone") == 3

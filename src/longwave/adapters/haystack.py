@@ -47,7 +47,7 @@ class LongwaveDocumentStore:
         every = [_document(found) for found in self.documents.get(self.documents.matching())]
         return [one for one in every if document_matches_filter(filters, one)] if filters else every
 
-    def write_documents(self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE) -> int:
+    def write_documents(self, documents: Any, policy: DuplicatePolicy = DuplicatePolicy.NONE) -> int:
         """Returns how many were written. A known id is an error, unless the policy is SKIP or OVERWRITE."""
         if not isinstance(documents, list) or not all(isinstance(one, Document) for one in documents):
             raise InputError("write_documents takes a list of haystack.Document")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import base64
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -71,6 +72,26 @@ def hits_html(hits: Ranked) -> str:
         lines.append([query, *([] if hits.confidence is None else [f"{float(hits.confidence[query]):.2f}"]), *cells])
     cut = " – the first of them:" if queries > _QUERIES or k > shown else ""
     return table(titles, lines, caption=f"{size}, best first: id (score){cut}", left=len(titles))
+
+
+def pictures_html(rows: Sequence[tuple[str, Sequence[tuple[str, str, bytes | None]]]]) -> str:
+    """Pictures in rows: a title, and for each picture its name, what is below it, and the bytes of a JPEG file."""
+    lines = []
+    for title, shown in rows:
+        cells = [
+            '<figure style="display:inline-block;margin:0.3em;width:8em;vertical-align:top;overflow-wrap:anywhere">'
+            f"{_image(name, jpeg)}<figcaption>{escape(name)}<br/>{escape(below)}</figcaption></figure>"
+            for name, below, jpeg in shown
+        ]
+        lines.append(f"<div>{escape(title)}</div><div>{''.join(cells)}</div>")
+    return "".join(lines)
+
+
+def _image(name: str, jpeg: bytes | None) -> str:
+    if jpeg is None:
+        return "<div>the file is gone</div>"
+    data = base64.b64encode(jpeg).decode()
+    return f'<img alt="{escape(name)}" style="max-width:100%" src="data:image/jpeg;base64,{data}"/>'
 
 
 def filter_html(filter: Any) -> str:

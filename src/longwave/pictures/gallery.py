@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from longwave.display import readable
+from longwave.display import pictures_html, readable
 from longwave.errors import FileError, InputError, plural
 from longwave.files.names import Names
 from longwave.hits import Hits
@@ -57,6 +57,16 @@ class PictureQuery:
     def names(self) -> list[str]:
         """What the queries are called: the path of each picture."""
         return [" + ".join(picture_name(picture) for picture, _ in parts) for parts in self.parts]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """HTML that a notebook displays."""
+
+    html: str
+
+    def _repr_html_(self) -> str:
+        return self.html
 
 
 class Gallery:
@@ -190,6 +200,18 @@ class Gallery:
     def thumbnail(self, item: str, *, size: int = 256) -> bytes:
         """A small copy of the picture of an item, as the bytes of a JPEG file. size: its longest side."""
         return thumbnail(self.path(item), size=size)
+
+    def show(self, hits: Hits, *, size: int = 128, queries: int = 10) -> Shown:
+        """The pictures of hits, for a notebook: small copies with id and score. queries: rows at most."""
+        rows = []
+        for number, found in enumerate(hits[:queries].records()):
+            cells: list[tuple[str, str, bytes | None]] = []
+            for hit in found:
+                there = self.place(hit["id"]).is_file()
+                copy = self.thumbnail(hit["id"], size=size) if there else None
+                cells.append((hit["id"], readable(hit["score"]), copy))
+            rows.append((f"query {number}" if hits.n_queries > 1 else "", cells))
+        return Shown(pictures_html(rows))
 
     def draw(self, asked: Sequence[Sequence[Part]], hits: Hits, target: str | Path) -> list[Path]:
         """Write a contact sheet, .png or .jpg: each query beside its hits. asked: the pictures of each query.

@@ -14,11 +14,11 @@ from longwave.texts.encoders import (
     open_encoder,
 )
 from longwave.texts.library import Library, is_of_texts
-from longwave.texts.passages import SUFFIXES, Passage, cut, read_texts
+from longwave.texts.passages import SUFFIXES, Passage, cut, passages_of, read_texts
 from longwave.texts.recipe import Recipe
 
 __all__ = [
     "build_index", "Library", "is_of_texts", "Recipe",
     "TextEncoder", "SentenceEncoder", "OnnxTextEncoder", "Endpoint", "default_encoder", "open_encoder",
-    "Passage", "cut", "read_texts", "SUFFIXES",
+    "Passage", "cut", "passages_of", "read_texts", "SUFFIXES",
 ]  # fmt: skip

@@ -56,7 +56,7 @@ def read_texts(path: str | Path, *, words: int = WORDS) -> list[Passage]:
         texts = [(place.name, _read(place), {})]
     else:
         raise FileError(f"{path} must be a folder of {' and '.join(SUFFIXES)} files, one of these, or a .jsonl file")
-    found = [passage for name, text, about in texts for passage in _passages(name, text, about, words)]
+    found = [passage for name, text, about in texts for passage in passages_of(name, text, about, words=words)]
     if not found:
         raise FileError(f"{path} has no text in it; give a folder with {' or '.join(SUFFIXES)} files, or a .jsonl file")
     return found
@@ -99,10 +99,11 @@ def _blocks(text: str, words: int) -> Iterator[tuple[str, str | None]]:
                 joint = " "
 
 
-def _passages(name: str, text: str, about: Mapping[str, Any], words: int) -> Iterator[Passage]:
+def passages_of(name: str, text: str, metadata: Mapping[str, Any], *, words: int = WORDS) -> list[Passage]:
+    """The passages of one text. name: its id."""
     pieces = cut(text, words)
-    for number, piece in enumerate(pieces, 1):
-        yield Passage(name if len(pieces) == 1 else f"{name}#{number}", piece, name, about)
+    names = [name] if len(pieces) == 1 else [f"{name}#{number}" for number in range(1, len(pieces) + 1)]
+    return [Passage(own, piece, name, metadata) for own, piece in zip(names, pieces, strict=True)]
 
 
 def _read(path: Path) -> str:
