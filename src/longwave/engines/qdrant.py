@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
+from longwave.engines.edge import EdgeClient
 from longwave.engines.engine import COORDINATES, FACTS, VECTOR, Batch, Facts, Scored, in_blocks
 from longwave.engines.opening import need
 from longwave.engines.record import Record
@@ -32,7 +33,8 @@ KEY = "QDRANT_API_KEY"
 
 
 class Qdrant:
-    """qdrant://HOST:6333, qdrant+https://HOST, or qdrant:PATH, the client's own small engine, for tests.
+    """qdrant://HOST:6333, qdrant+https://HOST; qdrant-edge:PATH, its engine inside this process; qdrant:PATH, a small
+    one that the client has for tests.
 
     Collections NAME_1, NAME_2, …, the alias NAME, and NAME_exports, which says which is the newest complete one.
     """
@@ -47,17 +49,19 @@ class Qdrant:
         self._embedded = not url.partition(":")[2].startswith("//")
         if self._embedded:
             path = Path(url.partition(":")[2])
+            edge = url.startswith("qdrant-edge:")
             if not write and not path.is_dir():
                 raise NotAnIndexError(f"there is no folder {path}; write it with: longwave export INDEX {url}")
-            make: dict[str, Any] = {"path": str(path)}
+            make: dict[str, Any] = {"path": path} if edge else {"path": str(path)}
+            self._embedded, maker = not edge, EdgeClient if edge else library.QdrantClient
         else:
             parts = urlsplit(url)
             scheme = "https" if parts.scheme.endswith("+https") else "http"
             port = parts.port or 6333
             make = {"url": f"{scheme}://{parts.hostname}:{port}", "api_key": os.environ.get(KEY), "timeout": _SECONDS}
-            make["check_compatibility"] = False
+            make["check_compatibility"], maker = False, library.QdrantClient
         with self._asking():
-            self._db = library.QdrantClient(**make)
+            self._db = maker(**make)
             self._is_there(f"{name}_exports")  # says at once whether it can be reached
 
     @property
@@ -158,6 +162,7 @@ class Qdrant:
         if batch.metadata is not None:
             table = batch.metadata
             known |= {key: [_plain(own) for own in table.column(key).to_pylist()] for key in table.column_names}
+        known["leader"] = [int(own) for own in known["leader"]]
         numbers = known.pop("number")
         rows = [dict(zip(known, own, strict=True)) for own in zip(*known.values(), strict=True)]
         step = max(1, _POINT_NUMBERS // (self._record.dimension + self._record.rank))
@@ -179,6 +184,8 @@ class Qdrant:
         with self._asking():
             if not self._embedded:
                 self._index_payload(name)
+            if isinstance(self._db, EdgeClient):
+                self._db.optimize(name)
             self._note(self._draft, self._record, complete=True)
             point = models.CreateAliasOperation(
                 create_alias=models.CreateAlias(collection_name=name, alias_name=self._name)
@@ -192,7 +199,7 @@ class Qdrant:
     def _index_payload(self, name: str) -> None:
         """What conditions ask for is found without a scan."""
         assert self._record is not None
-        kinds = {"row": "integer", "leader": "bool", "id": "keyword" if self._record.text_ids else "integer"}
+        kinds = {"row": "integer", "leader": "integer", "id": "keyword" if self._record.text_ids else "integer"}
         types = need_arrow("pyarrow.types") if self._record.columns else None
         for field in self._record.arrow_schema() or ():
             assert types is not None
@@ -231,7 +238,7 @@ class Qdrant:
         models = self._models
         must = [] if where is None else [self._where(where)]
         if leaders:
-            must.append(models.FieldCondition(key="leader", match=models.MatchValue(value=True)))
+            must.append(models.FieldCondition(key="leader", match=models.MatchValue(value=1)))
         return self._find(column, query, k, models.Filter(must=must) if must else None)
 
     def _find(
