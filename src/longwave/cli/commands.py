@@ -8,7 +8,7 @@ from longwave.cli import building as building, advising as advising, tuning as t
 from longwave.cli import searching as searching, embedding as embedding
 from longwave.cli import learning as learning
 from longwave.cli import inspecting as inspecting, living as living, versions as versions
-from longwave.cli import judging as judging, serving as serving
+from longwave.cli import judging as judging, serving as serving, exporting as exporting
 from longwave.cli import showing as showing, experiments as experiments
 
 # isort: on

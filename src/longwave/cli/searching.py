@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -14,8 +15,12 @@ from longwave.cli import results
 from longwave.cli import text_options as t
 from longwave.cli.application import app
 from longwave.cli.asking import items_from, question_from
+from longwave.cli.exporting import EngineName
+from longwave.cli.reading import vectors_from
 from longwave.cli.screen import err
 from longwave.cli.sheets import check_sheet, write_sheet
+from longwave.engines import Remote
+from longwave.engines.opening import NAME, is_address
 from longwave.errors import InputError
 from longwave.index import Index
 from longwave.pictures import Gallery
@@ -24,7 +29,12 @@ from longwave.pictures import Gallery
 @app.command()
 @o.with_search_options()
 def search(
-    index: o.IndexPath,
+    index: Annotated[
+        str,
+        typer.Argument(
+            metavar="INDEX", help="An index folder, as `longwave build` writes it; or the URL of an engine (`export`)."
+        ),
+    ],
     queries: Annotated[
         list[str] | None,
         typer.Argument(
@@ -38,6 +48,7 @@ def search(
     together: p.Together = False,
     sheet: p.Sheet = None,
     encoder: p.SameEncoder = None,
+    name: EngineName = NAME,
     *,
     chosen: dict[str, Any],
 ) -> None:
@@ -54,9 +65,20 @@ def search(
     longwave search holiday.longwave beach.jpg --box 40,60,300,280 --sheet s.png
     longwave search holiday.longwave tower-day.jpg tower-night.jpg --together
     longwave search notes.longwave --text "how deep is the sea?"
+    longwave search postgresql://me@localhost/shop queries.npy -k 5
     """
     given = queries or []
-    results.check_output(output, index, given)
+    if is_address(index):
+        _leave_out({"--text": text, "--box": box, "--together": together, "--sheet": sheet, "--encoder": encoder})
+        if not given:
+            raise InputError("give files of query vectors behind the URL")
+        results.check_output(output, Path(index.partition(":")[2]), given)
+        with Remote(index, name) as remote, err.status("searching"):
+            rows = np.concatenate([np.atleast_2d(vectors_from(file)) for file in given])
+            hits = remote.search(rows, o.count_from(k), **chosen)
+        results.deliver(hits, output, "query", None)
+        return
+    results.check_output(output, Path(index), given)
     opened = Index.load(index)
     check_sheet(sheet, opened, given)
     chosen = t.with_passages(chosen, opened.about)
@@ -70,6 +92,13 @@ def search(
     if sheet is not None:
         write_sheet(sheet, asked.parts, hits, opened)
     results.deliver(hits, output, "query", asked.names)
+
+
+def _leave_out(options: dict[str, Any]) -> None:
+    """What only an index folder of pictures or texts can be asked with."""
+    given = [name for name, value in options.items() if value]
+    if given:
+        raise InputError(f"{given[0]} is for an index folder; make vectors of the query first, or ask the folder")
 
 
 @app.command()

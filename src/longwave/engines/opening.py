@@ -16,11 +16,13 @@ _KINDS = {
     "postgresql": ("postgres", "Postgres"),
     "postgres": ("postgres", "Postgres"),
     "qdrant": ("qdrant", "Qdrant"),
+    "qdrant+https": ("qdrant", "Qdrant"),
+    "qdrant-edge": ("qdrant", "Qdrant"),
     "lance": ("lance", "Lance"),
     "duckdb": ("duck", "Duck"),
     "faiss": ("faiss_files", "FaissFiles"),
 }
-FORMS = "postgresql://USER@HOST/DATABASE, qdrant://HOST:6333, qdrant:PATH, lance:PATH, duckdb:PATH, faiss:PATH"
+FORMS = "postgresql://USER@HOST/DATABASE, qdrant://HOST:6333, qdrant-edge:PATH, lance:PATH, duckdb:PATH, faiss:PATH"
 
 
 def is_address(text: str) -> bool:
