@@ -1,7 +1,7 @@
-"""The offline stage on a cluster: each stage with one worker and with two beside the local build; and a million vectors.
+"""The offline stage on a cluster: stages with one worker and with two beside the local build; a million vectors.
 
     python -m benchmarks.cluster [N]                      stages, workers, engines; 20,000 by default
-    python -m benchmarks.cluster costs [N ...]            core-seconds of every kind of work; what advice.scale is fitted to
+    python -m benchmarks.cluster costs [N ...]            core-seconds of every kind of work, for advice.scale
     python -m benchmarks.cluster million WORKDIR [N [RANK]]     by Ray, workers of 6 GiB at most; 1,000,000 and 200
 
 The vectors are real ones enlarged as in `benchmarks.regional`, in 128 dimensions: the Oxford regional descriptors and
@@ -36,7 +36,7 @@ RANK, K = 100, 30
 
 
 def enlarged(n, seed=0):
-    """(n, 128) float32, a part at a time: 177,217 real vectors again and again, each time rotated a little and noisy."""
+    """(n, 128) float32, a part at a time: 177,217 real vectors again and again, rotated a little and noisy."""
     rng = np.random.default_rng(seed)
     pixels = normalize(fashion_mnist().vectors)
     _, directions = np.linalg.eigh(pixels.T @ pixels)
@@ -255,6 +255,7 @@ def million(workdir, n=1_000_000, rank=200, k=K):
     runs = json.loads(log.read_text()) if log.exists() else []
     files = shards(home / "shards", n)
     store = 5 << 30
+    os.environ.setdefault("RAY_worker_niceness", "0")  # that of this process, not 15
     ray.init(
         num_cpus=2,
         object_store_memory=store,

@@ -114,17 +114,18 @@ def test_a_build_that_was_stopped_goes_on(function, after, not_again, here, digi
 
 
 def test_approximate_lists_say_their_recall(digits_split, monkeypatch):
-    from longwave.cluster import lists, partition
+    from longwave.cluster import lists, partition, rounds
 
     monkeypatch.setattr(partition, "_CELL", 20)
-    monkeypatch.setattr(lists, "_FIRST_CELLS", 2)
+    for module in (lists, rounds):
+        monkeypatch.setattr(module, "reach_of", lambda number, width: 300)
     told = []
-    options = {**OPTIONS, "recall": 0.95, "spectrum": None}
+    options = {**OPTIONS, "recall": 0.98, "spectrum": None}
     index = Index.build(
         digits_split[0], **options, cluster="local", progress=lambda stage, done, total: told.append(stage)
     )
-    assert 0.95 <= index.settings.recall < 1
-    assert {"neighbours: 2 cells", "neighbours: 4 cells"} <= set(told)
+    assert 0.98 <= index.settings.recall < 1
+    assert {"neighbours: cells", "neighbours: round 1"} <= set(told)
     exact = Index.build(digits_split[0], **{**options, "recall": 1}, progress=False).graph.normalized
     assert 0.9 < index.graph.normalized.nnz / exact.nnz <= 1.05
 

@@ -185,7 +185,13 @@ def build(
             raise InputError("--store-basis needs a basis; leave out --spectrum none")
     began = time.perf_counter()
     if cluster is not None:
-        given = {"--images": images, "--groups": groups, "--metadata": metadata, "--lists": lists, "--graph": graph}
+        given: dict[str, Any] = {
+            "--images": images,
+            "--groups": groups,
+            "--metadata": metadata,
+            "--lists": lists,
+            "--graph": graph,
+        }
         given |= {"--start": start, "--memory": memory, "--fast": fast, "--store-basis": store_basis}
         given |= {"--store-vectors": store_vectors, "--precompute": precompute}
         _on_cluster(cluster, vectors, output, given, {**setting, "spectrum": method}, ids, workdir, force)
