@@ -42,6 +42,18 @@ def whole(block):
     return np.vstack(block.cluster.gather(block.rows))
 
 
+def test_what_an_engine_does(engine):
+    value = engine.put(np.arange(3))
+    assert engine.gather([engine.submit(np.sum, value), engine.submit(np.add, value, 1)])[0] == 3
+    for count in (1, 2, 3):
+        parts = engine.submit(np.array_split, value, count, parts=count)
+        assert [part.tolist() for part in engine.gather(parts)] == [
+            p.tolist() for p in np.array_split(np.arange(3), count)
+        ]
+    with pytest.raises(ValueError, match="cannot reshape"):
+        engine.gather([engine.submit(np.reshape, value, (2, 2))])
+
+
 @pytest.mark.parametrize("panel", [7, 256])
 def test_every_operation_is_that_of_one_process(matrix, panel, monkeypatch):
     monkeypatch.setattr(operations, "PANEL", panel)

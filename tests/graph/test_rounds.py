@@ -18,7 +18,7 @@ from longwave.storage.checkpoints import Checkpoint
 @pytest.fixture
 def small(monkeypatch):
     """Groups and reach for collections of a thousand."""
-    for name, value in {"_GROUP": 32, "_FIRST_REACH": 96, "_REACH": 200, "_COARSE_DIMENSIONS": 16, "_TURN": 3}.items():
+    for name, value in {"GROUP": 32, "_FIRST_REACH": 96, "_REACH": 200, "_COARSE_DIMENSIONS": 16, "_TURN": 3}.items():
         monkeypatch.setattr(rounds, name, value)
 
 

@@ -10,12 +10,14 @@ from rich.table import Table
 
 from longwave import filters, storage
 from longwave.advice import rank as ranks
-from longwave.advice.memory import machine_memory, parse_size, show
+from longwave.advice import scale
+from longwave.advice.memory import machine_memory as memory_here
+from longwave.advice.memory import parse_size, show
 from longwave.cli import options as o
 from longwave.cli.application import app
 from longwave.cli.reading import vectors_from
 from longwave.cli.screen import err, out
-from longwave.errors import plural
+from longwave.errors import InputError, plural
 from longwave.graph import weights as kernels
 from longwave.graph.mutual import Graph
 from longwave.index import Index
@@ -27,8 +29,24 @@ from longwave.spectrum.advised import Advised
 @app.command()
 def advise(
     source: Annotated[
-        str, typer.Argument(metavar="VECTORS|INDEX", help=f"Vectors, one per row ({o.FILES}), or an index folder.")
-    ],
+        str | None,
+        typer.Argument(metavar="[VECTORS|INDEX]", help=f"Vectors, one per row ({o.FILES}), or an index folder."),
+    ] = None,
+    vectors: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N", help="Instead of a file: plan a build of so many vectors, such as 1e8, on a cluster."
+        ),
+    ] = None,
+    dimensions: Annotated[int | None, typer.Option(metavar="D", help="With --vectors: their dimensions.")] = None,
+    rank: Annotated[
+        int | None, typer.Option(help="With --vectors: the rank; by default what their number suggests.")
+    ] = None,
+    cores: Annotated[int, typer.Option(help="With --vectors: cores of one machine.")] = 32,
+    machine_memory: Annotated[
+        str, typer.Option(metavar="SIZE", help="With --vectors: memory of one machine, such as 256G.")
+    ] = "256G",
+    network: Annotated[float, typer.Option(help="With --vectors: gigabits per second between machines.")] = 10.0,
     k: Annotated[int, typer.Option(help="Neighbours of each vector in the graph, itself not counted.")] = 50,
     recall: Annotated[
         float | None,
@@ -59,9 +77,17 @@ def advise(
     longwave advise photos.npy
     longwave advise photos.longwave --filter heat:10
     longwave advise photos.npy --memory 8G
+    longwave advise --vectors 1e8 --dimensions 768
     """
+    if (source is None) == (vectors is None):
+        raise InputError("give a file of vectors or an index, or --vectors N and --dimensions D for a plan")
+    if vectors is not None:
+        machine = scale.Machine(cores, parse_size(machine_memory), network * 1e9 / 8)
+        _show_plan(scale.plan(*_size(vectors, dimensions), k=k, rank=rank, machine=machine))
+        return
+    assert source is not None
     h = filters.parse(filter)
-    limit = machine_memory() if memory is None else parse_size(memory)
+    limit = memory_here() if memory is None else parse_size(memory)
     is_built = storage.is_index(Path(source))
     if is_built:
         index = Index.load(source)
@@ -95,6 +121,63 @@ def advise(
         "error: how far the scores of a random query are off, relatively.\n"
         "memory and time: to compute the basis, on this machine.",
         highlight=False,
+    )
+
+
+def _size(vectors: str, dimensions: int | None) -> tuple[int, int]:
+    """The size of a collection as it is written: 1e8, 100000000."""
+    if dimensions is None:
+        raise InputError("--vectors needs --dimensions D, the dimensions of a vector")
+    try:
+        count = float(vectors)
+    except ValueError:
+        count = 0.0
+    if not 1 <= count <= 1e12 or dimensions < 1:
+        raise InputError(
+            f"--vectors is a number from 1 to 1e12 and --dimensions at least 1, got {vectors}, {dimensions}"
+        )
+    return int(count), dimensions
+
+
+def _show_plan(made: scale.Plan) -> None:
+    """Machines, hours, memory, and every stage."""
+    work, machine = made.collection, made.machine
+    out.print(
+        f"{work.n:,} vectors of {work.dimension:,} dimensions, k {work.k}, rank {work.rank:,}: "
+        f"{plural(made.machines, 'machine')} of {machine.cores} cores and {show(machine.memory)}, "
+        f"about {_time(made.hours)}, by {made.engine}.",
+        highlight=False,
+    )
+    table = Table()
+    for title in ("stage", "operations", "core-hours", "over the network", "to the disk"):
+        table.add_column(title, justify="left" if title == "stage" else "right")
+    for stage in made.stages:
+        cells = (
+            stage.name,
+            f"{stage.operations:.1e}",
+            f"{stage.seconds / 3600:,.2f}",
+            show(stage.network),
+            show(stage.disk),
+        )
+        table.add_row(*cells)
+    out.print(table, highlight=False)
+    out.print(
+        f"memory of all machines: {show(made.memory)}; of the process that hands out the work: {show(made.driver)}.\n"
+        f"the basis: {show(made.basis)}; a quarter of that as int8 (Index.compress).\n"
+        f"{work.blocks:,} blocks of rows, {work.cells:,} cells. Formulas and how they were checked: docs/scale.md.",
+        highlight=False,
+    )
+
+
+def _time(hours: float) -> str:
+    if hours < 1 / 60:
+        return "a minute"
+    return (
+        f"{60 * hours:,.0f} minutes"
+        if hours < 2
+        else f"{hours:,.1f} hours"
+        if hours < 48
+        else f"{hours / 24:,.1f} days"
     )
 
 

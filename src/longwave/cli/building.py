@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from longwave import filters, storage
+from longwave.building.options import Options
 from longwave.cli import options as o
 from longwave.cli import text_options as t
 from longwave.cli.application import app
@@ -18,6 +19,7 @@ from longwave.cli.picture_options import Describing, description_options, with_d
 from longwave.cli.reading import graph_from, labels_from, lists_from, vectors_from
 from longwave.cli.results import check_apart
 from longwave.cli.screen import err
+from longwave.cluster.opening import check_name
 from longwave.errors import InputError, plural
 from longwave.index import Index
 from longwave.metadata import as_table
@@ -110,6 +112,14 @@ def build(
             metavar="SIZE", help="Memory that the build may take, such as 20G; by default what the machine has."
         ),
     ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLUSTER",
+            help="Build on a cluster: ray://HOST:10001, dask://HOST:8786, ray:local[3], dask:local[3] or local. "
+            "VECTORS may then be a folder of shards; all machines must see it, INDEX and --workdir.",
+        ),
+    ] = None,
     auto: Annotated[
         bool, typer.Option("--auto", hidden=True, help="Accepted for older scripts: it is the default now.")
     ] = False,
@@ -162,6 +172,7 @@ def build(
     longwave build photos.npy --ids names.txt --metadata photos.csv -o p.longwave
     longwave build photos.npy --spectrum none -o p.longwave   (for --solver cg)
     longwave build --graph links.csv -o links.longwave        (for `pagerank`)
+    longwave build shards/ -o p.longwave --cluster ray:local[3]
     """
     storage.check_target(output, force=force)
     check_apart(output, vectors, images, texts, groups, ids, metadata, lists, graph)
@@ -184,6 +195,19 @@ def build(
     if texts is None and (text_encoder is not None or words != WORDS):
         raise InputError("--text-encoder and --words are for --texts F")
     began = time.perf_counter()
+    if cluster is not None:
+        given: dict[str, Any] = {
+            "--images": images,
+            "--groups": groups,
+            "--metadata": metadata,
+            "--lists": lists,
+            "--graph": graph,
+        }
+        given |= {"--start": start, "--memory": memory, "--fast": fast, "--store-basis": store_basis}
+        given |= {"--store-vectors": store_vectors, "--precompute": precompute}
+        _on_cluster(cluster, vectors, output, given, {**setting, "spectrum": method}, ids, workdir, force)
+        print(f"{output}: built on {cluster}, {time.perf_counter() - began:.1f} s")
+        return
     if metadata is not None and images is not None:
         raise InputError(_NO_PICTURE_METADATA)
     if sum(given is not None for given in (vectors, images, texts)) > 1:
@@ -234,6 +258,28 @@ def build(
         remove_finished(Path(f"{output}.work"))
     rank_text = "no basis" if index.spectrum is None else f"rank {index.spectrum.rank:,}"
     print(f"{output}: {plural(len(index), 'item')}, {rank_text}, {time.perf_counter() - began:.1f} s")
+
+
+def _on_cluster(
+    cluster: str,
+    vectors: str | None,
+    output: Path,
+    given: dict[str, Any],
+    setting: dict[str, Any],
+    ids: str | None,
+    workdir: Path | None,
+    force: bool,
+) -> None:
+    """Build on a cluster. given: options that it does not have, by name."""
+    from longwave.cluster import build as clusters
+
+    check_name(cluster)
+    wrong = [name for name, value in given.items() if value is not None]
+    if wrong or vectors is None:
+        raise InputError(f"--cluster builds from VECTORS alone; leave out {', '.join(wrong) or '--cluster'}")
+    with bars() as progress:
+        work: dict[str, Any] = {"cluster": cluster, "workdir": workdir, "force": force, "progress": progress}
+        clusters.build(vectors, output, Options.parse(setting), ids=labels_from(ids), **work)
 
 
 def _description(vectors: str | None, images: Path | None, describing: Describing, *, work: Path) -> Description | None:

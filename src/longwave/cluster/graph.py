@@ -79,8 +79,8 @@ class SpreadGraph:
     @classmethod
     def unpack(cls, folder: Path, arrays: dict[str, Array]) -> SpreadGraph:
         """The one that `pack` took apart."""
-        known = [arrays[name] for name in ("starts", "nonzeros", "degrees", "labels", "reach")]
-        return cls(folder, *known, arrays.get("scales"))
+        starts, nonzeros, degrees = (arrays[name] for name in ("starts", "nonzeros", "degrees"))
+        return cls(folder, starts, nonzeros, degrees, arrays["labels"], arrays["reach"], arrays.get("scales"))
 
 
 def build_graph(

@@ -82,8 +82,6 @@ def gram(rows: Array, locked: int) -> Array:
 
 def removed(rows: Array, locked: int, inside: Array) -> Array:
     """B − Q (QᵀB) in the columns after the locked ones."""
-    if not locked:
-        return rows
     out = rows.copy()
     out[:, locked:] -= rows[:, :locked] @ inside.astype(np.float32)
     return out

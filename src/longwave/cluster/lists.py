@@ -1,7 +1,8 @@
 """Neighbour lists, block against block: every cell is compared with the cells where its neighbours may be.
 
-With all cells the lists are exact. With some of them they are approximate, and their recall is measured on a sample
-whose true neighbours are computed. A worker holds its own block, its lists, and some cells of one other block.
+With all cells the lists are exact. With some of them they are where rounds of neighbours' neighbours begin
+(`cluster.rounds`), until the recall on a sample, whose true neighbours are computed, is as wanted. A worker holds its
+own block, its lists, and some cells of one other block.
 """
 
 from __future__ import annotations
@@ -13,17 +14,19 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from longwave.cluster import rounds
 from longwave.cluster.engine import Cluster
 from longwave.cluster.partition import Partition, read_vectors_of
 from longwave.cluster.pieces import load, save
 from longwave.graph.lists import EXACT_VERTICES
 from longwave.graph.lists.exact import Heaps, tiles
+from longwave.graph.lists.rounds import LEAST_WIDTH, reach_of
 from longwave.graph.lists.sampled import recall as share_found
 from longwave.rows.vectors import top_k
 from longwave.types import Array, Neighbors, Sparse
 
-# Cells that a cell is compared with, at first; twice as many each time, until the recall is as wanted.
-_FIRST_CELLS = 16
+# Cells that a cell is compared with before the rounds: those that most of its vectors are near to.
+_FIRST_CELLS = 3
 # Vertices whose true neighbours are computed.
 _SAMPLE = 500
 _TILE = 4096
@@ -60,27 +63,63 @@ def build_lists(
     n, n_cells = int(partition.starts[-1]), len(partition.cell_starts) - 1
     k = max(1, min(k, n - 1))
     exact = n <= EXACT_VERTICES if recall is None else recall == 1
-    target = 1.0 if exact else 0.99 if recall is None else recall
-    reach = n_cells if exact else min(n_cells, _FIRST_CELLS)
-    truth = None if exact else _truth(cluster, partition, k, seed)
-    while True:
-        near = near_cells(partition.votes, reach)
-        name = "neighbours" if reach == n_cells else f"neighbours: {reach} cells"
-        handles = [
-            cluster.submit(
-                searched, partition, block, k, sp.csr_array(near[partition.cells[block] : partition.cells[block + 1]])
-            )
-            for block in range(partition.count)
-        ]
-        for done, handle in enumerate(handles):
-            cluster.gather([handle])
-            progress(name, done + 1, len(handles))
-        if truth is None or reach == n_cells:
-            return Lists(partition, k, 1.0)
-        found = _measured(cluster, partition, truth)
-        if found >= target:
-            return Lists(partition, k, found)
-        reach = min(n_cells, 2 * reach)
+    width = max(k, LEAST_WIDTH)
+    if exact or reach_of(1, width) > n // 2 or n > np.iinfo(np.int32).max:
+        _search(cluster, partition, k, n_cells, "neighbours", progress)
+        return Lists(partition, k, 1.0)
+    sample, truth = _truth(cluster, partition, k, seed)
+    _search(cluster, partition, width, _FIRST_CELLS, "neighbours: cells", progress)
+    rounds.make_files(partition, 0, width)
+    blocks = range(partition.count)
+    cluster.gather([cluster.submit(first_round, partition, block) for block in blocks])
+    measured = [0.0]
+
+    def good(number: int) -> bool:
+        found = [cluster.submit(rows_of_round, partition, number, block, sample) for block in blocks]
+        measured.append(share_found(np.concatenate(cluster.gather(found))[:, :k], truth))
+        return measured[-1] >= (0.99 if recall is None else recall)
+
+    last = rounds.improve(cluster, partition, width, good, seed=seed, progress=progress)
+    if last is None:
+        _search(cluster, partition, k, n_cells, "neighbours", progress)
+        return Lists(partition, k, 1.0)
+    cluster.gather([cluster.submit(last_round, partition, last, block, k) for block in blocks])
+    for what in ("ids", "similarities"):
+        rounds.round_file(partition.folder, last, what).unlink()
+    return Lists(partition, k, measured[-1])
+
+
+def _search(
+    cluster: Cluster, partition: Partition, k: int, reach: int, name: str, progress: Callable[[str, int, int], None]
+) -> None:
+    """Lists by cells, of every block."""
+    near, cells = near_cells(partition.votes, reach), partition.cells
+    handles = [
+        cluster.submit(searched, partition, block, k, sp.csr_array(near[cells[block] : cells[block + 1]]))
+        for block in range(partition.count)
+    ]
+    for done, handle in enumerate(handles):
+        cluster.gather([handle])
+        progress(name, done + 1, len(handles))
+
+
+def first_round(partition: Partition, block: int) -> None:
+    """The lists of a block, as they are, as round 0."""
+    own = [load(list_file(partition, block, what)) for what in ("ids", "similarities")]
+    rounds.write_round(partition, 0, block, *own)
+
+
+def last_round(partition: Partition, number: int, block: int, k: int) -> None:
+    """The first k of every list of a round as the lists of a block."""
+    for what in ("ids", "similarities"):
+        save(list_file(partition, block, what), rounds.read_round(partition, number, block, what)[:, :k])
+
+
+def rows_of_round(partition: Partition, number: int, block: int, sample: NDArray[np.int64]) -> Array:
+    """The similarities of those of a sample that are in a block."""
+    first, last = np.searchsorted(sample, partition.starts[block : block + 2])
+    rows = sample[first:last] - partition.starts[block]
+    return rounds.read_round(partition, number, block, "similarities")[rows]
 
 
 def near_cells(votes: Sparse, count: int) -> Sparse:
@@ -170,13 +209,3 @@ def best_products(path: str, asked: Array, own: NDArray[np.int64], k: int) -> Ar
     here = np.flatnonzero((own >= 0) & (own < len(rows)))
     products[here, own[here]] = -np.inf
     return np.asarray(top_k(products, min(k, len(rows)))[1])
-
-
-def _measured(cluster: Cluster, partition: Partition, truth: tuple[NDArray[np.int64], Neighbors]) -> float:
-    sample, known = truth
-    ends = np.searchsorted(sample, partition.starts)
-    read = [
-        cluster.submit(read_vectors_of, list_file(partition, block, "similarities"), sample[a:b] - start)
-        for block, (a, b, start) in enumerate(zip(ends, ends[1:], partition.starts, strict=False))
-    ]
-    return share_found(np.concatenate(cluster.gather(read)), known)

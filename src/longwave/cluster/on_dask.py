@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from operator import getitem
 from typing import Any
 
@@ -23,16 +24,16 @@ class Dask:
 
     def __init__(self, address: str | None = None, *, workers: int = 1) -> None:
         try:
-            from distributed import Client
-            from distributed.deploy.subprocess import SubprocessCluster
+            distributed: Any = import_module("distributed")
+            start: Any = import_module("distributed.deploy.subprocess").SubprocessCluster
         except ImportError as error:
             raise MissingExtraError("a Dask cluster", "dask") from error
         self._local: Any = None
         if address is None:
             own = {"nthreads": 1, "memory_limit": 0, "dashboard": False}
-            self._local = SubprocessCluster(n_workers=workers, dashboard_address=None, worker_kwargs=own)
+            self._local = start(n_workers=workers, dashboard_address=None, worker_kwargs=own)
         try:
-            self._client = Client(self._local or address, set_as_default=False)
+            self._client: Any = distributed.Client(self._local or address, set_as_default=False)
             self._client.wait_for_workers(workers if address is None else 1, timeout=120)
         except (OSError, TimeoutError) as error:
             self.close()

@@ -48,7 +48,8 @@ class Ray:
     def submit(self, function: Callable[..., Any], *arguments: Any, parts: int | None = None) -> Handle:
         """As `Cluster` says. Every call counts as one processor."""
         options = {"num_cpus": 1, "max_retries": _RETRIES, "num_returns": parts or 1}
-        done = self._ray.remote(alone).options(name=function.__name__, **options).remote(function, *arguments)
+        call = self._ray.remote(_only if parts == 1 else alone).options(name=function.__name__, **options)
+        done = call.remote(function, *arguments)
         return [done] if parts == 1 else done
 
     def gather(self, handles: Sequence[Handle]) -> list[Any]:
@@ -62,3 +63,9 @@ class Ray:
         """Leave the cluster; one that was started here ends."""
         if self._started:
             self._ray.shutdown()
+
+
+def _only(function: Callable[..., Any], *arguments: Any) -> Any:
+    """The only part: Ray does not take a list of one apart."""
+    (part,) = alone(function, *arguments)
+    return part

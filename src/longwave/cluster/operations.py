@@ -122,8 +122,8 @@ class Distributed:
         rows, eye = block.rows, np.eye(block.width - locked)
         for attempt in range(4):
             for shifted in (True, False):
-                inside = self._sum(k.inner, rows, locked) if locked else np.zeros((0, len(eye)))
-                rows = self._each(k.removed, rows, locked, inside)
+                if locked:
+                    rows = self._each(k.removed, rows, locked, self._sum(k.inner, rows, locked))
                 products = self._sum(k.gram, rows, locked)
                 norms = np.sqrt(np.diag(products)) if shifted else np.ones(len(eye))
                 norms[norms == 0] = 1.0

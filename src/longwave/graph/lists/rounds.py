@@ -29,13 +29,13 @@ from longwave.graph.lists.trees import principal_directions, tree_order
 from longwave.types import Checkpoint, Neighbors, Progress
 
 # Vertices of a group: many enough for fast products, few enough to have neighbours in common.
-_GROUP = 256
+GROUP = 256
 # Candidates of a group: in the first round its part of the tree, then neighbours of neighbours; for 50 neighbours.
 _FIRST_REACH, _REACH, _USUAL_K = 2048, 8192, 50
 # Part of the candidates that is taken from the tree in later rounds too, whatever the lists say.
-_TREE_SHARE = 1 / 8
+TREE_SHARE = 1 / 8
 # Shorter lists are as long as this while they are made: too few paths lead from one neighbour to the next.
-_LEAST_WIDTH = 32
+LEAST_WIDTH = 32
 # Vectors of more dimensions spend the first rounds on their principal directions.
 _COARSE_DIMENSIONS, _COARSE_ROUNDS = 128, 2
 # Principal directions that trees look at.
@@ -44,7 +44,7 @@ _TREE_DIMENSIONS = 32
 _USUAL_ROUNDS = 4
 # Candidates that are multiplied at a time, and groups that a thread takes at a time.
 _TILE, _TURN = 4096, 16
-_NOBODY = np.iinfo(np.int32).max
+NOBODY = np.iinfo(np.int32).max
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +75,8 @@ def nearest_others(
     if not 0 < target <= 1:
         raise InputError(f"recall must be above 0 and at most 1, got {target}")
     n, dimension = vectors.shape
-    width = max(k, _LEAST_WIDTH)
-    if _reach(1, width) > n // 2:
+    width = max(k, LEAST_WIDTH)
+    if reach_of(1, width) > n // 2:
         return exact.nearest_others(vectors, k=k, progress=progress), 1.0
     coarse_rounds = _COARSE_ROUNDS if dimension > _COARSE_DIMENSIONS else 0
     sample, truth = true_neighbors(vectors, k=k, seed=seed)
@@ -92,12 +92,12 @@ def nearest_others(
                 measured = recall(lists.similarities[sample, :k], truth)
                 if measured >= target:
                     return lists.first(k), measured
-            reach = _reach(number, width)
+            reach = reach_of(number, width)
             if reach > n // 2:
                 break
             lists = _round(
                 vectors if number >= coarse_rounds else coarse,
-                tree_order(trunk, leaf=_GROUP, rng=np.random.default_rng((seed, number))),
+                tree_order(trunk, leaf=GROUP, rng=np.random.default_rng((seed, number))),
                 lists or _nothing(n, width),
                 reach=reach,
                 comparable=number != coarse_rounds,
@@ -109,7 +109,7 @@ def nearest_others(
     return exact.nearest_others(vectors, k=k, progress=progress), 1.0
 
 
-def _reach(number: int, width: int) -> int:
+def reach_of(number: int, width: int) -> int:
     """Candidates of a group in a round; beyond half of all vertices, exact lists cost less."""
     usual = (_REACH if number else _FIRST_REACH) * max(width, _USUAL_K) // _USUAL_K
     return usual << max(0, number - _USUAL_ROUNDS + 1)
@@ -153,7 +153,7 @@ def _round(
     # Products of the same rows in tiles of other shapes may be rounded otherwise.
     floor = old.similarities[:, -1] - np.float32(1e-6) if comparable else np.full(n, -np.inf, dtype=np.float32)
     starts, sources, _ = list_loops.reverse_lists(old.ids, old.similarities)
-    share = max(_GROUP, int(reach * _TREE_SHARE)) if len(sources) else reach
+    share = max(GROUP, int(reach * TREE_SHARE)) if len(sources) else reach
 
     def work(groups: list[slice]) -> None:
         votes, found = np.zeros(n, dtype=np.int32), np.empty(n, dtype=np.int32)
@@ -163,17 +163,17 @@ def _round(
             near = order[begin : begin + share]  # around the group, in the tree
             candidates = list_loops.candidates(members, near, old.ids, starts, sources, reach, votes, found)
             values = np.repeat(floor[members, None], width, axis=1)
-            ids = np.full(values.shape, _NOBODY, dtype=np.int32)
+            ids = np.full(values.shape, NOBODY, dtype=np.int32)
             own = rows[members]
             for tile in tiles(len(candidates), _TILE):
                 others = candidates[tile]
                 list_loops.push_candidates(own @ rows[others].T, others, members, values, ids)
             list_loops.sort_lists(values, ids)
-            empty = ids == _NOBODY
+            empty = ids == NOBODY
             new.ids[members] = np.where(empty, -1, ids)
             new.similarities[members] = np.where(empty, -np.inf, values)
 
-    groups = tiles(n, _GROUP)
+    groups = tiles(n, GROUP)
     threads.run(pool, work, [groups[turn] for turn in tiles(len(groups), _TURN)], progress)
     listed_by = list_loops.reverse_lists(new.ids, new.similarities)
 
