@@ -203,7 +203,7 @@ def build(
             "--lists": lists,
             "--graph": graph,
         }
-        given |= {"--start": start, "--memory": memory, "--fast": fast, "--store-basis": store_basis}
+        given |= {"--start": start, "--memory": memory, "--fast": fast, "--store-basis": setting.get("store_basis")}
         given |= {"--store-vectors": store_vectors, "--precompute": precompute}
         _on_cluster(cluster, vectors, output, given, {**setting, "spectrum": method}, ids, workdir, force)
         print(f"{output}: built on {cluster}, {time.perf_counter() - began:.1f} s")
