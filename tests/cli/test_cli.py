@@ -387,13 +387,16 @@ def test_version_and_help():
 def test_help_is_whole_at_80_columns():
     """Summaries are not cut, every option says what it is in a phrase of its own, and nothing is wider."""
     from typer.main import get_command
+    from typer.testing import CliRunner
 
     from longwave.cli.commands import app
 
     whole = run("--help", COLUMNS=80)[1]
     assert "..." not in whole.partition("Commands:")[2]
+    printed = CliRunner(env={"COLUMNS": "80"})
     for name, command in get_command(app).commands.items():
-        shown = run(name, "--help", COLUMNS=80)[1]
+        shown = printed.invoke(app, [name, "--help"]).stdout
+        assert shown.startswith("Usage:")
         assert max(len(line) for line in shown.splitlines()) <= 80, name
         for parameter in command.params:
             text = parameter.help

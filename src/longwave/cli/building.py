@@ -157,7 +157,7 @@ def build(
     setting: dict[str, Any],
     describing: Describing,
 ) -> None:
-    """Build an index of vectors, of a folder of pictures, or of texts.
+    """Build an index of vectors, a folder of pictures, or texts.
 
     Done once. It finds the nearest neighbours of each vector, connects them to a graph, and computes the basis of that
     graph, by which searches are fast. The defaults are the best settings known: begin without any option but -o.

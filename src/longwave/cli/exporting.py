@@ -33,7 +33,7 @@ def export(
     ] = False,
     interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks, with --follow.")] = 5.0,
 ) -> None:
-    """Write an index to a vector engine of yours, and search it there.
+    """Write an index to a vector engine, to search it there.
 
     Vectors, spectral coordinates, ids and metadata become rows of the engine; `longwave search URL` and
     `longwave.Remote(URL)` then ask it. What was there before stays until the new export is complete. Called again, it
