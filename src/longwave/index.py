@@ -356,8 +356,8 @@ class Index(Snapshot):
     def cluster(self, k: int | None = None, *, filter: Filter | None = None, seed: int = 0) -> Clusters:
         """Clusters of items along the graph, k of them, or as many as the graph shows: `labels`, one for each of `ids`.
 
-        k-means of the unit rows of Φᵀ, eq. (11), on its k longest waves. Items that are joined to no others are put
-        with their nearest vectors.
+        k-means of the unit rows of Φᵀ, eq. (11), on its 2 (k − 1) longest waves. Items that are joined to no others are
+        put with their nearest vectors.
         """
         filter, _ = defaults(self, filter, None)
         return signals.cluster(self, k, filter=filter, seed=seed)

@@ -49,7 +49,7 @@ def test_modularity_is_that_of_networkx():
 
 
 def test_points_are_rows_of_phi(digits_split):
-    """Unit rows of U h(Λ)^½, dense; all waves where there are no more than clusters."""
+    """Unit rows of U h(Λ)^½, dense; all waves where there are fewer than twice the clusters."""
     index = lw.Index.build(digits_split[0][:90], k=6, spectrum=lw.Exact(), progress=False)
     phi = index.spectrum.eigenvectors.toarray() * np.sqrt(lw.LowPass(0.9)(index.spectrum.eigenvalues))
     norm = np.linalg.norm(phi, axis=1, keepdims=True)
