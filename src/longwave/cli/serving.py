@@ -123,10 +123,10 @@ def mcp(
     writable: Annotated[bool, typer.Option("--writable", help="Let the assistant add items.")] = False,
     encoder: p.SameEncoder = None,
 ) -> None:
-    """Give an assistant a collection as tools, by the Model Context Protocol over stdin and stdout.
+    """Give an assistant a collection as tools (MCP).
 
-    The tools are search, similar, explain, info, and add with --writable. An assistant starts this command itself; its
-    settings name the command and the collection.
+    It speaks the Model Context Protocol over stdin and stdout. The tools are search, similar, explain, info, and add
+    with --writable. An assistant starts this command itself: its settings name the command and the collection.
 
     \b
     longwave mcp notes.longwave
