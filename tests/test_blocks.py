@@ -15,6 +15,8 @@ ELSEWHERE = {
     "docs/serving.md": "tests/server/test_document.py",
     "docs/metadata.md": "tests/test_documents.py",
     "docs/contributing.md": "tests/test_plugins.py",
+    "docs/adapters.md": "tests/adapters/test_adapters_page.py",
+    "docs/texts.md": "tests/texts/test_texts_page.py",
 }
 #: Blocks that carry a reason not to run. More of them need a better reason than fewer.
 LEFT_OUT = 21

@@ -126,7 +126,7 @@ def mcp(
     """Give an assistant a collection as tools (MCP).
 
     It speaks the Model Context Protocol over stdin and stdout. The tools are search, similar, explain, info, and add
-    with --writable. An assistant starts this command itself; its settings name the command and the collection.
+    with --writable. An assistant starts this command itself: its settings name the command and the collection.
 
     \b
     longwave mcp notes.longwave
