@@ -17,9 +17,7 @@ from longwave.engines.opening import FORMS, NAME
 from longwave.errors import RemoteError
 from longwave.progress import bars
 
-EngineName = Annotated[
-    str, typer.Option("--name", metavar="NAME", help="What the collection is called in the engine.")
-]
+EngineName = Annotated[str, typer.Option("--name", metavar="NAME", help="What the collection is called in the engine.")]
 
 
 @app.command()

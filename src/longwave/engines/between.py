@@ -89,7 +89,9 @@ class Observed:
     trust: float
 
 
-def nearest(engine: Engine, record: Record, query: Queries, count: int, more: int) -> tuple[Neighbors, Neighbors, Facts]:
+def nearest(
+    engine: Engine, record: Record, query: Queries, count: int, more: int
+) -> tuple[Neighbors, Neighbors, Facts]:
     """The first search: `more` rows near to each vector, and the `count` first vertices of the graph among them."""
     most = record.items
     while True:

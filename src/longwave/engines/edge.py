@@ -41,9 +41,7 @@ class EdgeClient:
     def create_collection(self, name: str, vectors_config: Any, hnsw_config: Any = None) -> None:
         """An empty collection."""
         edge, named = self._edge, vectors_config if isinstance(vectors_config, dict) else {"": vectors_config}
-        vectors = {
-            key: edge.EdgeVectorParams(size=own.size, distance=edge.Distance.Dot) for key, own in named.items()
-        }
+        vectors = {key: edge.EdgeVectorParams(size=own.size, distance=edge.Distance.Dot) for key, own in named.items()}
         links = None if hnsw_config is None else {"m": hnsw_config.m, "ef_construct": hnsw_config.ef_construct}
         config = edge.EdgeConfig(
             vectors=vectors,
@@ -62,9 +60,7 @@ class EdgeClient:
     def upsert(self, name: str, points: list[Any], wait: bool) -> None:
         """Write points in the place of those of their ids."""
         edge = self._edge
-        rows = [
-            edge.Point(p.id, p.vector if isinstance(p.vector, dict) else {"": p.vector}, p.payload) for p in points
-        ]
+        rows = [edge.Point(p.id, p.vector if isinstance(p.vector, dict) else {"": p.vector}, p.payload) for p in points]
         self._shard(name).update(edge.UpdateOperation.upsert_points(rows))
         if wait:
             self._shard(name).flush()

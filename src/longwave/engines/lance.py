@@ -257,4 +257,3 @@ class Lance:
             every = (f"array_has({column.to_sql()}, {lit(value).to_sql()})" for value in condition.values)
             return f"({' OR '.join(every)})"
         return str(column.isin([lit(value) for value in condition.values]).to_sql())
-
