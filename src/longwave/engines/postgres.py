@@ -39,7 +39,8 @@ class Postgres:
         self._psycopg = need("psycopg", "an export to PostgreSQL", "pgvector")
         self._pgvector = need("pgvector.psycopg", "an export to PostgreSQL", "pgvector")
         self._url, self._schema, self._exact = url, name, exact
-        self._effort, self._draft = 0, 0
+        self._tuned: dict[str, str] = {}
+        self._draft = 0
         self._number: int | None = None
         self._record: Record | None = None
         try:
@@ -100,7 +101,7 @@ class Postgres:
         return self._db.execute(text, values).fetchone() is not None
 
     def _prepare(self) -> None:
-        """The extension, the schema and the table of exports, each only where it is missing: rights may not allow it."""
+        """The extension, the schema and the table of exports, where they are missing: rights may not allow more."""
         if not self._is_there("SELECT 1 FROM pg_extension WHERE extname = 'vector'"):
             if not self._is_there("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"):
                 raise RemoteError(
@@ -274,17 +275,30 @@ class Postgres:
         cast = "::halfvec" if len(query) > _INDEXED else ""
         order = f"{_cast(column, len(query))} <#> %s{cast}"
         find = f"SELECT number, -({column} <#> %s) FROM {self._items()}{text} ORDER BY {order} LIMIT {int(k)}"
-        wanted = min(MOST_EFFORT, max(LEAST_EFFORT, 2 * k))
         with self._asking():
-            if wanted != self._effort:
-                self._db.execute("SELECT set_config('hnsw.ef_search', %s, FALSE)", [str(wanted)])
-                self._db.execute("SELECT set_config('hnsw.iterative_scan', 'strict_order', FALSE)")
-                self._effort = wanted
+            self._tune(k, scan=where is not None)
             rows = self._db.execute(find, [query, *values, query], binary=True).fetchall()
         numbers = np.array([row[0] for row in rows], dtype=np.int64)
         products = np.array([row[1] for row in rows], dtype=np.float32)
         best = np.lexsort((numbers, -products))
         return numbers[best], products[best]
+
+    def _tune(self, k: int, *, scan: bool) -> None:
+        """How hard HNSW looks, and that it is used: a plan does not know what it costs to read vectors.
+
+        scan: a condition may leave so few rows that a scan is better; the plan decides.
+        """
+        assert self._record is not None
+        wanted = {
+            "hnsw.ef_search": str(min(MOST_EFFORT, max(LEAST_EFFORT, 2 * k))),
+            "hnsw.iterative_scan": "strict_order",
+            "enable_seqscan": "on" if scan or self._exact or not self._record.approximate else "off",
+            "jit": "off",
+        }
+        if wanted != self._tuned:
+            text = ", ".join(["set_config(%s, %s, FALSE)"] * len(wanted))
+            self._db.execute(f"SELECT {text}", [word for pair in wanted.items() for word in pair])
+            self._tuned = wanted
 
     def facts(
         self, *, numbers: Array | None = None, rows: Array | None = None, ids: Array | None = None, waves: bool = False

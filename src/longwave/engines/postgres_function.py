@@ -50,6 +50,8 @@ LANGUAGE plpgsql STABLE
 SET search_path = {quoted(extension)}, pg_catalog
 SET hnsw.ef_search = 200
 SET hnsw.iterative_scan = strict_order
+SET enable_seqscan = {"off" if record.approximate else "on"}
+SET jit = off
 AS $longwave$
 #variable_conflict use_column
 DECLARE

@@ -33,8 +33,9 @@ KEY = "QDRANT_API_KEY"
 
 
 class Qdrant:
-    """qdrant://HOST:6333, qdrant+https://HOST; qdrant-edge:PATH, its engine inside this process; qdrant:PATH, a small
-    one that the client has for tests.
+    """qdrant://HOST:6333, qdrant+https://HOST; qdrant-edge:PATH, its engine inside this process.
+
+    qdrant:PATH is a small engine that the client has for tests: it scans, and is slow.
 
     Collections NAME_1, NAME_2, …, the alias NAME, and NAME_exports, which says which is the newest complete one.
     """
