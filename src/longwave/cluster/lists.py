@@ -119,7 +119,7 @@ def rows_of_round(partition: Partition, number: int, block: int, sample: NDArray
     """The similarities of those of a sample that are in a block."""
     first, last = np.searchsorted(sample, partition.starts[block : block + 2])
     rows = sample[first:last] - partition.starts[block]
-    return rounds.read_round(partition, number, block, "similarities")[rows]
+    return np.asarray(rounds.read_round(partition, number, block, "similarities")[rows])
 
 
 def near_cells(votes: Sparse, count: int) -> Sparse:
