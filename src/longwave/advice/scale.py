@@ -11,15 +11,16 @@ from dataclasses import dataclass
 
 from longwave.checks import check_counts
 
-# Core-seconds for each operation of a kind, of one core of an AVX-512 Xeon of 2.5 GHz or so; fitted, see docs/scale.md.
+# Core-seconds for each operation of a kind, on one core of an AMD EPYC with AVX-512. Fitted to the runs of 20,000 and
+# 50,000 vectors in benchmarks/results/cluster-costs.json.
 RATES = {
-    "cells": 1.0e-10,  # multiplications with the means of cells
-    "neighbours": 1.0e-10,  # multiplications between vectors, all with all
-    "rounds": 1.0e-10,  # multiplications between vectors and their candidates
-    "graph": 1.0e-6,  # entries of the lists
-    "sparse": 1.0e-9,  # entries of 𝒲 times columns
-    "dense": 1.0e-10,  # rows times columns squared
-    "writing": 1.0e-9,  # bytes
+    "cells": 1.5e-10,  # multiplications with the means of cells
+    "neighbours": 3.5e-11,  # multiplications between vectors, all with all
+    "rounds": 6.4e-11,  # multiplications between vectors and their candidates
+    "graph": 3.4e-7,  # entries of the lists
+    "sparse": 3.6e-10,  # entries of 𝒲 times columns
+    "dense": 1.7e-11,  # rows times columns squared
+    "writing": 6.0e-10,  # bytes
 }
 # Cells and blocks as `cluster.partition` and `cluster.build` make them.
 _CELL, _MOST_CELLS, _BLOCK_ROWS, _MOST_BLOCKS = 1000, 8192, 65_536, 4096
@@ -32,8 +33,10 @@ _PASSES = 2
 # Degrees of the filter in all rounds: two, of the largest degree there is, as the rank of a large collection is far
 # below the number of its vertices and the cut near 1.
 _DEGREES = 120
-# Rows that a block asks of others in a product, for each row of its own; share of the lists that both sides have.
-_HALO, _MUTUAL = 1.0, 0.6
+# Share of the entries of lists that both sides have.
+_MUTUAL = 0.6
+# What reading, checking and normalising a number costs, in multiplications.
+_READING = 256
 _PANEL = 128
 # Share of a machine's memory that the build may fill.
 _FILLED = 0.6
@@ -117,7 +120,7 @@ def stages(
     *,
     rounds: float = _ROUNDS,
     degrees: float = _DEGREES,
-    halo: float = _HALO,
+    halo: float | None = None,
     nonzeros: float | None = None,
 ) -> list[Stage]:
     """Every stage of a build. rounds: of the lists, 0 where they are exact; degrees: of all rounds of the filter.
@@ -126,6 +129,7 @@ def stages(
     """
     n, d, k, c, blocks = work.n, work.dimension, work.k, work.width, work.blocks
     entries = work.nonzeros if nonzeros is None else nonzeros
+    asked = halo_of(blocks) if halo is None else halo
     near = rounds * _REACH * max(k, _USUAL_K) / _USUAL_K
     compared = float(n) * near * d if rounds else float(n) * n * d
     read = 4.0 * n * d * (rounds * _READ if rounds else blocks)
@@ -133,10 +137,10 @@ def stages(
     written = 4.0 * n * (d + work.rank) + 8 * entries
     passes = _PASSES * 8.0 * c * c * blocks
     return [
-        _stage("cells", "cells", 2.0 * n * work.cells * d, 4.0 * n * d, 4.0 * n * d),
+        _stage("cells", "cells", (2.0 * work.cells + _READING) * n * d, 4.0 * n * d, 4.0 * n * d),
         _stage("neighbours", "rounds" if rounds else "neighbours", compared, read, 8.0 * n * k),
         _stage("graph", "graph", float(n) * k, 24.0 * n * k, 8 * entries),
-        _stage("basis: products", "sparse", products, 4.0 * halo * n * c * (degrees + 2), 0.0),
+        _stage("basis: products", "sparse", products, 4.0 * asked * n * c * (degrees + 2), 0.0),
         _stage("basis: dense", "dense", 8.0 * _PASSES * n * c * c, passes, 8.0 * n * c),
         _stage("writing", "writing", written, 0.0, written),
     ]
@@ -146,12 +150,21 @@ def _stage(name: str, rate: str, operations: float, network: float, disk: float)
     return Stage(name, operations, operations * RATES[rate], network, disk)
 
 
+def halo_of(blocks: int) -> float:
+    """Rows that blocks ask of others in a product, for each row: half a row more for twice the blocks.
+
+    Measured on 200,000 vectors, 17 entries of 𝒲 in a row: 0.6 with 4 blocks, 1.6 with 16, 3.8 with 256.
+    """
+    return max(0.25, 0.25 + 0.5 * math.log2(blocks / 2))
+
+
 def memory_of(work: Collection) -> float:
     """Bytes of all machines at the peak: the largest of the stages; every block is one share of it."""
     n, c = work.n, work.width
     lists = 4.0 * n * work.dimension + 12 * n * work.k
     graph = 60.0 * n * work.k
-    basis = 12 * work.nonzeros * (1 + _HALO) + 4.0 * n * (2 * c + 3 * min(c, _PANEL))
+    panel = min(c, _PANEL)
+    basis = 12 * work.nonzeros + 4.0 * n * (2 * c + (3 + halo_of(work.blocks)) * panel)
     return max(lists, graph, basis)
 
 
