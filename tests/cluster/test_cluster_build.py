@@ -130,6 +130,27 @@ def test_approximate_lists_say_their_recall(digits_split, monkeypatch):
     assert 0.9 < index.graph.normalized.nnz / exact.nnz <= 1.05
 
 
+def test_rounds_of_lists_go_on(digits_split, tmp_path, monkeypatch):
+    from longwave.cluster import lists, partition, rounds
+
+    monkeypatch.setattr(partition, "_CELL", 20)
+    for module in (lists, rounds):
+        monkeypatch.setattr(module, "reach_of", lambda number, width: 150)
+    options = Options.parse({**OPTIONS, "recall": 0.99, "spectrum": None})
+    work = {"workdir": tmp_path / "work", "progress": False}
+    np.save(tmp_path / "v.npy", digits_split[0])
+    stopped = Stopping(InProcess(), "improved", 6)  # in the second round of four blocks
+    with pytest.raises(Stopped):
+        build(tmp_path / "v.npy", tmp_path / "i.longwave", options, cluster=stopped, **work)
+    again = Stopping(InProcess(), "nothing of this name")
+    build(tmp_path / "v.npy", tmp_path / "i.longwave", options, cluster=again, **work)
+    assert "searched" not in again.calls
+    build(tmp_path / "v.npy", tmp_path / "straight.longwave", options, cluster="local", progress=False)
+    one, other = (Index.load(tmp_path / name).graph.normalized for name in ("i.longwave", "straight.longwave"))
+    assert (one != other).nnz == 0
+    assert not list((tmp_path / "work/pieces").glob("round-*"))
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

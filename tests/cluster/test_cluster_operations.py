@@ -54,7 +54,7 @@ def test_what_an_engine_does(engine):
         engine.gather([engine.submit(np.reshape, value, (2, 2))])
 
 
-@pytest.mark.parametrize("panel", [7, 256])
+@pytest.mark.parametrize("panel", [7, 128])
 def test_every_operation_is_that_of_one_process(matrix, panel, monkeypatch):
     monkeypatch.setattr(operations, "PANEL", panel)
     there, here = distributed(InProcess(), matrix), Local(matrix)

@@ -7,30 +7,37 @@ vectors (`python -m benchmarks.cluster costs`); docs/scale.md tells how well thi
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from longwave.checks import check_counts
 
-# Core-seconds for each operation of a kind, of one core of an AVX-512 Xeon of 2.5 GHz or so; fitted, see docs/scale.md.
+# Core-seconds for each operation of a kind, on one core of an AMD EPYC with AVX-512. Fitted to the runs of 20,000 and
+# 50,000 vectors in benchmarks/results/cluster-costs.json.
 RATES = {
-    "cells": 1.0e-10,  # multiplications with the means of cells
-    "neighbours": 1.0e-10,  # multiplications between vectors
-    "graph": 1.0e-6,  # entries of the lists
-    "sparse": 1.0e-9,  # entries of 𝒲 times columns
-    "dense": 1.0e-10,  # rows times columns squared
-    "writing": 1.0e-9,  # bytes
+    "cells": 1.5e-10,  # multiplications with the means of cells
+    "neighbours": 3.5e-11,  # multiplications between vectors, all with all
+    "rounds": 6.4e-11,  # multiplications between vectors and their candidates
+    "graph": 3.4e-7,  # entries of the lists
+    "sparse": 3.6e-10,  # entries of 𝒲 times columns
+    "dense": 1.7e-11,  # rows times columns squared
+    "writing": 6.0e-10,  # bytes
 }
-# Cells as `cluster.partition` makes them, those that each is compared with, and blocks as `cluster.build` makes them.
-_CELL, _MOST_CELLS, _REACHED = 1000, 8192, 32
-_BLOCK_ROWS, _MOST_BLOCKS = 65_536, 4096
-# Rounds of the filter, in degrees: two, the second half locked, of the largest degree there is where the rank is far
-# below the number of vertices.
-_DEGREES = 96
-# Rows that a block asks of others in a product, for each row of its own.
-_HALO = 0.5
-# Share of the entries of the lists that both sides have.
-_MUTUAL = 0.5
-_PANEL = 256
+# Cells and blocks as `cluster.partition` and `cluster.build` make them.
+_CELL, _MOST_CELLS, _BLOCK_ROWS, _MOST_BLOCKS = 1000, 8192, 65_536, 4096
+# Rounds of the lists, candidates of a vertex in one for lists of 50, and how often a vector is read by other blocks.
+_ROUNDS, _REACH, _USUAL_K, _READ = 4, 8192, 50, 4.0
+# Columns times steps of the density of states, which chooses the cut.
+_PROBES = 16 * 60
+# Rounds of the basis.
+_PASSES = 2
+# Degrees of the filter in all rounds: two, of the largest degree there is, as the rank of a large collection is far
+# below the number of its vertices and the cut near 1.
+_DEGREES = 120
+# Share of the entries of lists that both sides have.
+_MUTUAL = 0.6
+# What reading, checking and normalising a number costs, in multiplications.
+_READING = 256
+_PANEL = 128
 # Share of a machine's memory that the build may fill.
 _FILLED = 0.6
 # Bytes of U up to which a rank is suggested.
@@ -88,7 +95,6 @@ class Stage:
     seconds: float
     network: float
     disk: float
-    formula: str
 
 
 @dataclass(frozen=True)
@@ -110,34 +116,46 @@ class Plan:
 
 
 def stages(
-    work: Collection, *, degrees: float = _DEGREES, reached: float = _REACHED, halo: float = _HALO
+    work: Collection,
+    *,
+    rounds: float = _ROUNDS,
+    degrees: float = _DEGREES,
+    halo: float | None = None,
+    nonzeros: float | None = None,
 ) -> list[Stage]:
-    """Every stage of a build. degrees: of all rounds of the filter; reached: cells compared with each, 0 for all.
+    """Every stage of a build. rounds: of the lists, 0 where they are exact; degrees: of all rounds of the filter.
 
-    halo: rows asked of other blocks in a product, for each row.
+    halo: rows asked of other blocks in a product, for each row. nonzeros: entries of 𝒲, where they are known.
     """
-    n, d, k, c = work.n, work.dimension, work.k, work.width
-    cells, entries = work.cells, work.nonzeros
-    near = n if not reached else min(n, reached * n / cells)
-    panels = -(-c // _PANEL)
-    sparse = entries * (c * (degrees + 2) + 16 * 60)
-    small = 8.0 * c * c * work.blocks
-    rows = [
-        ("cells", 2.0 * n * cells * d, "cells", 4.0 * n * d, 4.0 * n * d, "2 n C d"),
-        ("neighbours", n * near * d, "neighbours", 4.0 * n * d * min(8.0, work.blocks), 8.0 * n * k, "n (R n / C) d"),
-        ("graph", float(n * k), "graph", 24.0 * n * k, 8 * entries, "n k"),
-        ("basis: products", sparse, "sparse", 4.0 * halo * n * c * (degrees + 2 + panels), 0.0, "m (ĉ (g + 2) + 960)"),
-        ("basis: dense", 2 * 8.0 * n * c * c, "dense", 2 * 8 * small, 2 * 4.0 * n * c, "16 n ĉ²"),
-        (
-            "writing",
-            4.0 * n * (d + work.rank) + 8 * entries,
-            "writing",
-            0.0,
-            4.0 * n * (d + work.rank) + 8 * entries,
-            "4 n (d + r) + 8 m",
-        ),
+    n, d, k, c, blocks = work.n, work.dimension, work.k, work.width, work.blocks
+    entries = work.nonzeros if nonzeros is None else nonzeros
+    asked = halo_of(blocks) if halo is None else halo
+    near = rounds * _REACH * max(k, _USUAL_K) / _USUAL_K
+    compared = float(n) * near * d if rounds else float(n) * n * d
+    read = 4.0 * n * d * (rounds * _READ if rounds else blocks)
+    products = entries * (c * (degrees + 2) + _PROBES)
+    written = 4.0 * n * (d + work.rank) + 8 * entries
+    passes = _PASSES * 8.0 * c * c * blocks
+    return [
+        _stage("cells", "cells", (2.0 * work.cells + _READING) * n * d, 4.0 * n * d, 4.0 * n * d),
+        _stage("neighbours", "rounds" if rounds else "neighbours", compared, read, 8.0 * n * k),
+        _stage("graph", "graph", float(n) * k, 24.0 * n * k, 8 * entries),
+        _stage("basis: products", "sparse", products, 4.0 * asked * n * c * (degrees + 2), 0.0),
+        _stage("basis: dense", "dense", 8.0 * _PASSES * n * c * c, passes, 8.0 * n * c),
+        _stage("writing", "writing", written, 0.0, written),
     ]
-    return [Stage(name, count, count * RATES[rate], net, disk, text) for name, count, rate, net, disk, text in rows]
+
+
+def _stage(name: str, rate: str, operations: float, network: float, disk: float) -> Stage:
+    return Stage(name, operations, operations * RATES[rate], network, disk)
+
+
+def halo_of(blocks: int) -> float:
+    """Rows that blocks ask of others in a product, for each row: half a row more for twice the blocks.
+
+    Measured on 200,000 vectors, 17 entries of 𝒲 in a row: 0.6 with 4 blocks, 1.6 with 16, 3.8 with 256.
+    """
+    return max(0.25, 0.25 + 0.5 * math.log2(blocks / 2))
 
 
 def memory_of(work: Collection) -> float:
@@ -145,7 +163,8 @@ def memory_of(work: Collection) -> float:
     n, c = work.n, work.width
     lists = 4.0 * n * work.dimension + 12 * n * work.k
     graph = 60.0 * n * work.k
-    basis = 12 * work.nonzeros * (1 + _HALO) + 4.0 * n * (2 * c + 3 * min(c, _PANEL))
+    panel = min(c, _PANEL)
+    basis = 12 * work.nonzeros + 4.0 * n * (2 * c + (3 + halo_of(work.blocks)) * panel)
     return max(lists, graph, basis)
 
 
@@ -177,8 +196,3 @@ def plan(n: int, dimension: int, *, k: int = 50, rank: int | None = None, machin
 def _hours(stage: Stage, machines: int, machine: Machine) -> float:
     moved = stage.network * (1 - 1 / machines) / (machines * machine.network)
     return (stage.seconds / (machines * machine.cores) + moved) / 3600
-
-
-def scaled(work: Collection, **changes: int) -> Collection:
-    """The same with other numbers."""
-    return replace(work, **changes)

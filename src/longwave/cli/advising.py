@@ -173,7 +173,7 @@ def _time(hours: float) -> str:
     if hours < 1 / 60:
         return "a minute"
     return (
-        f"{60 * hours:,.0f} minutes"
+        f"{max(2, round(60 * hours)):,} minutes"
         if hours < 2
         else f"{hours:,.1f} hours"
         if hours < 48

@@ -190,8 +190,10 @@ class _Build:
             return Lists(parts, int(saved["k"][0]), float(saved["recall"][0]))
         options = self.options
         rule: dict[str, Any] = {"k": options.k, "recall": options.recall, "seed": options.seed}
-        made = build_lists(self.cluster, parts, **rule, progress=self.report)
+        made = build_lists(self.cluster, parts, **rule, progress=self.report, checkpoint=checkpoint)
         checkpoint.save("lists", {"k": np.array([made.k]), "recall": np.array([made.recall])})
+        for path in self.pieces.glob("round-*.npy"):
+            path.unlink()
         return made
 
     def _graph(self, checkpoint: Checkpoint, lists: Lists) -> tuple[SpreadGraph, Kernel]:

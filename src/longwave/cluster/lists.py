@@ -23,7 +23,7 @@ from longwave.graph.lists.exact import Heaps, tiles
 from longwave.graph.lists.rounds import LEAST_WIDTH, reach_of
 from longwave.graph.lists.sampled import recall as share_found
 from longwave.rows.vectors import top_k
-from longwave.types import Array, Neighbors, Sparse
+from longwave.types import Array, Checkpoint, Neighbors, Sparse
 
 # Cells that a cell is compared with before the rounds: those that most of its vectors are near to.
 _FIRST_CELLS = 3
@@ -58,8 +58,12 @@ def build_lists(
     recall: float | None,
     seed: int,
     progress: Callable[[str, int, int], None],
+    checkpoint: Checkpoint | None = None,
 ) -> Lists:
-    """Lists of a recall of at least that wanted: exact up to 30,000 vectors or where it is 1, else 0.99 by default."""
+    """Lists of a recall of at least that wanted: exact up to 30,000 vectors or where it is 1, else 0.99 by default.
+
+    checkpoint: where it is said which rounds are done; their lists are files beside the blocks.
+    """
     n, n_cells = int(partition.starts[-1]), len(partition.cell_starts) - 1
     k = max(1, min(k, n - 1))
     exact = n <= EXACT_VERTICES if recall is None else recall == 1
@@ -68,24 +72,26 @@ def build_lists(
         _search(cluster, partition, k, n_cells, "neighbours", progress)
         return Lists(partition, k, 1.0)
     sample, truth = _truth(cluster, partition, k, seed)
-    _search(cluster, partition, width, _FIRST_CELLS, "neighbours: cells", progress)
-    rounds.make_files(partition, 0, width)
-    blocks = range(partition.count)
-    cluster.gather([cluster.submit(first_round, partition, block) for block in blocks])
-    measured = [0.0]
+    blocks, measured = range(partition.count), [0.0]
+    saved = None if checkpoint is None else checkpoint.latest("lists-round")
+    if saved is None:
+        _search(cluster, partition, width, _FIRST_CELLS, "neighbours: cells", progress)
+        rounds.make_files(partition, 0, width)
+        cluster.gather([cluster.submit(first_round, partition, block) for block in blocks])
 
     def good(number: int) -> bool:
+        if checkpoint is not None:
+            checkpoint.save_round("lists-round", number, {"width": np.array([width])})
         found = [cluster.submit(rows_of_round, partition, number, block, sample) for block in blocks]
         measured.append(share_found(np.concatenate(cluster.gather(found))[:, :k], truth))
         return measured[-1] >= (0.99 if recall is None else recall)
 
-    last = rounds.improve(cluster, partition, width, good, seed=seed, progress=progress)
+    begun = 0 if saved is None else saved[0]
+    last = rounds.improve(cluster, partition, width, good, done=begun, seed=seed, progress=progress)
     if last is None:
         _search(cluster, partition, k, n_cells, "neighbours", progress)
         return Lists(partition, k, 1.0)
     cluster.gather([cluster.submit(last_round, partition, last, block, k) for block in blocks])
-    for what in ("ids", "similarities"):
-        rounds.round_file(partition.folder, last, what).unlink()
     return Lists(partition, k, measured[-1])
 
 
@@ -119,7 +125,7 @@ def rows_of_round(partition: Partition, number: int, block: int, sample: NDArray
     """The similarities of those of a sample that are in a block."""
     first, last = np.searchsorted(sample, partition.starts[block : block + 2])
     rows = sample[first:last] - partition.starts[block]
-    return rounds.read_round(partition, number, block, "similarities")[rows]
+    return np.asarray(rounds.read_round(partition, number, block, "similarities")[rows])
 
 
 def near_cells(votes: Sparse, count: int) -> Sparse:

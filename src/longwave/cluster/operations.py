@@ -24,8 +24,8 @@ from longwave.spectrum.blocks import shifted_factor
 from longwave.spectrum.operations import Columns, Numbers
 from longwave.types import Array
 
-# Columns that are filtered at a time. Fewer calls than panels of this process, and still little beside a block.
-PANEL = 256
+# Columns that are filtered at a time: three panels are held beside a block.
+PANEL = 128
 # Small matrices that one call adds up.
 _FAN = 8
 

@@ -46,28 +46,35 @@ def improve(
     width: int,
     good: Callable[[int], bool],
     *,
+    done: int,
     seed: int,
     progress: Callable[[str, int, int], None],
 ) -> int | None:
-    """Rounds from number 0 on until one is good enough; its number, or None where exact lists would cost less."""
+    """Rounds after number `done` until one is good enough; its number, or None where exact lists would cost less.
+
+    good: asked after every round; the files of the one before are removed only then.
+    """
     n, blocks = int(partition.starts[-1]), range(partition.count)
-    for number in count(1):
+    if done and good(done):
+        return done
+    for number in count(done + 1):
         reach = reach_of(number, width)
         if reach > n // 2:
             return None
         make_files(partition, number, width)
         asked = [cluster.submit(pointing, partition, number - 1, block, parts=len(blocks)) for block in blocks]
-        done = [
+        made = [
             cluster.submit(improved, partition, number, block, reach, seed, *(own[block] for own in asked))
             for block in blocks
         ]
         del asked
-        for block, handle in enumerate(done):
+        for block, handle in enumerate(made):
             cluster.gather([handle])
             progress(f"neighbours: round {number}", block + 1, len(blocks))
+        enough = good(number)
         for what in ("ids", "similarities"):
-            round_file(partition.folder, number - 1, what).unlink()
-        if good(number):
+            round_file(partition.folder, number - 1, what).unlink(missing_ok=True)
+        if enough:
             return number
     return None
 
