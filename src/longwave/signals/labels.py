@@ -73,7 +73,7 @@ def propagate(
     y = known @ made_of
     if several:
         y = sp.vstack([y, sp.csr_array(np.ones((len(classes), 1))) @ sp.csr_array(made_of.sum(axis=0)[None, :]) - y])
-    carried, strays = shares(snapshot), adoption(snapshot, is_stray(snapshot))
+    carried, strays = shares(snapshot), _strays(snapshot)
     y, made_of = (sp.csr_array(own + own @ strays, dtype=np.float32) for own in (y, made_of))  # as edges would
     x = filtered(snapshot, y, filter, tolerance).T  # (n, C)
     x = np.maximum(carried @ (x + strays @ x), 0)  # (N, C)
@@ -91,6 +91,15 @@ def propagate(
         found = x / np.maximum(x.sum(axis=1, keepdims=True), 1e-30)
     ids = snapshot.items.ids[snapshot.items.live_numbers()]
     return Propagated(ids, classes, np.asarray(found, dtype=np.float32), reached, several)
+
+
+def _strays(snapshot: Snapshot) -> Sparse:
+    """Strays as means of their nearest vectors; looked up once. CSR (n, n)"""
+    kept = snapshot.system.kept
+    if "strays" not in kept:
+        kept["strays"] = adoption(snapshot, is_stray(snapshot))
+    found: Sparse = kept["strays"]
+    return found
 
 
 def _touched(snapshot: Snapshot, made_of: Sparse) -> NDArray[np.float32]:
