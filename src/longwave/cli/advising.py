@@ -170,15 +170,10 @@ def _show_plan(made: scale.Plan) -> None:
 
 
 def _time(hours: float) -> str:
-    if hours < 1 / 60:
-        return "a minute"
-    return (
-        f"{max(2, round(60 * hours)):,} minutes"
-        if hours < 2
-        else f"{hours:,.1f} hours"
-        if hours < 48
-        else f"{hours / 24:,.1f} days"
-    )
+    """Hours as people say them."""
+    if hours < 2:
+        return plural(max(1, round(60 * hours)), "minute")
+    return f"{hours:,.1f} hours" if hours < 48 else f"{hours / 24:,.1f} days"
 
 
 def _of_build(graph: Graph, may_soften: bool, seed: int) -> str:
