@@ -50,6 +50,15 @@ def test_a_heading_begins_a_passage():
     assert texts.cut("  \n\n ") == []
 
 
+def test_a_heading_is_never_alone():
+    long = " ".join(["word"] * 30)
+    assert texts.cut(f"# A\n\n## B c\n\n{long}", words=10)[0] == "# A\n\n## B c\n\n" + " ".join(["word"] * 5)
+    page = (DOCS / "deployment.md").read_text("utf-8")
+    pieces = texts.cut(page, words=80)
+    assert max(len(piece.split()) for piece in pieces) <= 80
+    assert not [piece for piece in pieces if piece.startswith("#") and "\n" not in piece]
+
+
 def test_hits_carry_their_passages(index, notes):
     library = texts.Library(index, encoder=WordEncoder())
     hits = library.search("Nobody knows the sea, wide and deep", 3)

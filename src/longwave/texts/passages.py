@@ -84,19 +84,37 @@ def cut(text: str, words: int = WORDS) -> list[str]:
 
 
 def _blocks(text: str, words: int) -> Iterator[tuple[str, str | None]]:
-    """Parts that are not cut further, and what joins each to the one before; None where a passage begins."""
+    """Parts that are not cut further, and what joins each to the one before; None where a passage begins.
+
+    What follows a heading leaves room for it.
+    """
+    lead = 0  # words of the headings just before
     for paragraph in re.split(r"\n\s*\n", text.strip()):
         block = paragraph.strip()
-        joint = None if re.match(r"#{1,6} ", block) else "\n\n"
-        if len(block.split()) <= words:
-            if block:
-                yield block, joint
+        length = len(block.split())
+        if re.match(r"#{1,6} ", block) and "\n" not in block and lead + length < words:
+            yield block, "\n\n" if lead else None
+            lead += length
             continue
-        for sentence in re.split(r"(?<=[.!?…])\s+", block):
-            parts = sentence.split()
-            for start in range(0, len(parts), words):
-                yield " ".join(parts[start : start + words]), joint
+        if length <= words - lead:
+            if block:
+                yield block, "\n\n"
+        else:
+            joint = "\n\n"
+            for part in _parts(block, words - lead, words):
+                yield part, joint
                 joint = " "
+        lead = 0
+
+
+def _parts(paragraph: str, first: int, words: int) -> Iterator[str]:
+    """Sentences, and pieces of those that are too long. first: words that the first of them may have."""
+    room = first
+    for sentence in re.split(r"(?<=[.!?…])\s+", paragraph):
+        rest = sentence.split()
+        while rest:
+            yield " ".join(rest[:room])
+            rest, room = rest[room:], words
 
 
 def passages_of(name: str, text: str, metadata: Mapping[str, Any], *, words: int = WORDS) -> list[Passage]:
