@@ -155,7 +155,10 @@ def engine(name, workers):
 
 def compare(n=20_000):
     add = measure.recorder(f"cluster-{n}", n=n, rank=RANK, k=K)
-    options = {"k": K, "spectrum": Chebyshev(RANK), "recall": 1.0}
+    from longwave.cluster import basis
+
+    basis.GATHERED = 2000  # so that the workers decompose components of this size too
+    options = {"k": K, "spectrum": Chebyshev(RANK, tolerance=1e-5), "recall": 1.0}
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         files = shards(home / "shards", n)
