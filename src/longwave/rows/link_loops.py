@@ -125,7 +125,9 @@ def _follow(
     left = np.zeros(effort, dtype=np.bool_)
     room = starts.shape[0]
     fresh, scores = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.float32)
-    size, place, count = np.int64(0), np.int64(0), np.int64(0)
+    size: Any = np.int64(0)
+    place: Any = np.int64(0)
+    count: Any = np.int64(0)
     for number in starts:
         row = row_of[number] if row_of.shape[0] else number
         if stamps[row] != stamp:

@@ -61,7 +61,7 @@ def _waves_sparse(rows: Any, vertices: Array, y: Array, gains: Array, waves: Arr
             waves[columns[e]] += entries[e] * y[j] * gains[columns[e]]
 
 
-def _score(rows: Any, waves: Array, seen: Array, x: Array, start: int, stop: int) -> None:
+def _score(rows: Any, waves: Array, seen: Array, x: Array, start: Any, stop: Any) -> None:
     """x = U z for the vertices from start to stop. seen, x: by place"""
     raise NotImplementedError
 
