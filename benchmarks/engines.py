@@ -4,8 +4,8 @@
     python -m benchmarks.engines --components
 
 Oxford, alone or with distractors. For every engine, with a scan and with its index: mAP of the first 1,000 hits,
-overlap of the first 100 with the local index (plan "basis"), median milliseconds of a manifold search and of the engine's
-own nearest neighbours, one query at a time. `--components`: a zero block or a filter, to keep components apart.
+overlap of the first 100 with the local index (plan "basis"), median milliseconds of a manifold search and of the
+engine's own nearest neighbours, one query at a time. `--components`: a zero block or a filter, to keep them apart.
 """
 
 import argparse

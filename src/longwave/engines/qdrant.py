@@ -288,7 +288,7 @@ class Qdrant:
         plain: dict[str, Any] = {
             name: np.array([point.payload[name] for point in points], dtype=kind) for name, kind in kinds.items()
         }
-        psi = {name: [point.payload[name] for point in points] for name in ("psi_rows", "psi_weights")}
+        psi: dict[str, Any] = {name: [point.payload[name] for point in points] for name in ("psi_rows", "psi_weights")}
         coordinates = None
         if waves:
             rows = [point.vector[COORDINATES] for point in points]
