@@ -32,7 +32,7 @@ def described(start, number):
         "name": [f"o'{i % 3}" for i in numbers],
         "size": np.array([i / 10 for i in numbers], dtype=np.float32),
         "tags": [["a"] if i % 2 else ["b", "c"] for i in numbers],
-        "day": np.array(["2024-05-01"], dtype="datetime64[D]").repeat(count) + np.arange(start, start + number) % 40,
+        "day": np.array(["2024-05-01"], dtype="datetime64[D]").repeat(number) + np.arange(start, start + number) % 40,
         'odd "; DROP TABLE': [i % 2 == 0 for i in numbers],
     }
 

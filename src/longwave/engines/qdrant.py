@@ -88,6 +88,10 @@ class Qdrant:
                     f"{self.place} refuses: {text}; put a key with the right to {'write' if self._draft else 'read'} "
                     f"into the variable {KEY}"
                 ) from error
+            if "WouldBlock" in text or "already accessed" in text:
+                raise RemoteError(
+                    f"{self.place} is open elsewhere, and one may have it open: close the other"
+                ) from error
             raise RemoteError(f"{self.place} refuses: {text}; if it is damaged, export again") from error
 
     def _is_there(self, name: str) -> bool:
