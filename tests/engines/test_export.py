@@ -5,10 +5,10 @@ import sys
 
 import numpy as np
 import pytest
-from engines.conftest import QUERIES, described, rows
-from engines.test_remote import same
 
 import longwave as lw
+from engines.conftest import QUERIES, described, rows
+from engines.test_remote import same
 from longwave.cli.exporting import keep_following
 from longwave.engines import source
 from longwave.engines.opening import is_address, open_engine, shown_address
@@ -53,27 +53,27 @@ def test_whole_or_absent_and_goes_on(place, index, small_batches, monkeypatch):
         same(remote.search(QUERIES, 20), index.search(QUERIES, 20, plan="basis"))
 
 
-def test_the_old_one_stays_until_the_new_one_is_whole(place, index, small_batches, monkeypatch):
+def test_the_old_one_stays_until_the_new_one_is_whole(quick_place, index, small_batches, monkeypatch):
     other = lw.Index.build(rows(400, 120), k=8, spectrum=lw.Chebyshev(20), progress=False)
-    place.export(other)
+    quick_place.export(other)
     with monkeypatch.context() as patch:
         break_after(patch, 3)
         with pytest.raises(PowerCut):
-            place.export(index)
-    with place.open() as remote:
+            quick_place.export(index)
+    with quick_place.open() as remote:
         same(remote.search(QUERIES, 10), other.search(QUERIES, 10, plan="basis"))
-    assert place.export(index).written == 100
-    with place.open() as remote:
+    assert quick_place.export(index).written == 100
+    with quick_place.open() as remote:
         same(remote.search(QUERIES, 10), index.search(QUERIES, 10, plan="basis"))
 
 
-def test_another_draft_is_begun_anew(place, index, small_batches, monkeypatch):
+def test_another_draft_is_begun_anew(quick_place, index, small_batches, monkeypatch):
     other = lw.Index.build(rows(400, 250), k=8, spectrum=lw.Chebyshev(20), progress=False)
     with monkeypatch.context() as patch:
         break_after(patch, 1)
         with pytest.raises(PowerCut):
-            place.export(other)
-    assert place.export(index).written == len(index)
+            quick_place.export(other)
+    assert quick_place.export(index).written == len(index)
 
 
 def test_follows_what_is_added_and_removed_exactly_once(place, living):
@@ -95,16 +95,16 @@ def test_follows_what_is_added_and_removed_exactly_once(place, living):
         same(remote.search(QUERIES[:2], 8, where={"name": "o'1"}), known, least=0.98)
 
 
-def test_a_change_that_was_broken_off_is_made_up_for(place, living, monkeypatch):
-    place.export(living)
+def test_a_change_that_was_broken_off_is_made_up_for(quick_place, living, monkeypatch):
+    quick_place.export(living)
     living.remove(["d20"])
     living.add(rows(500, 30), ids=[f"x{i}" for i in range(30)], metadata=described(0, 30))
     with monkeypatch.context() as patch:
         break_after(patch, 0)
         with pytest.raises(PowerCut):
-            place.export(living)
-    place.export(living)
-    engine = open_engine(place.url, place.name)
+            quick_place.export(living)
+    quick_place.export(living)
+    engine = open_engine(quick_place.url, quick_place.name)
     engine.record()
     numbers, ids, _ = engine.known()
     engine.close()

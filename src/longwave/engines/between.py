@@ -32,7 +32,7 @@ from longwave.types import Array, Filter, Neighbors, Sparse
 
 # Candidates of the second search for every hit that is wanted, and the least. Where Euclidean similarity counts for all
 # items and not for the nearest alone (`Blend`), more of both.
-_EACH, _MORE, _LEAST = 2, 5, 100
+_EACH, _MORE, _LEAST = 2, 10, 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,9 +110,9 @@ def nearest(
         order = np.argsort(outside, axis=1, kind="stable")[:, :count]
         kept = ~np.take_along_axis(outside, order, axis=1)
         if kept.all() or more >= most:
-            own = np.where(kept, np.take_along_axis(ids, order, axis=1), -1)
+            inside = np.where(kept, np.take_along_axis(ids, order, axis=1), -1)
             similar = np.where(kept, np.take_along_axis(products, order, axis=1), -np.inf)
-            return lists, Neighbors(own, similar.astype(np.float32)), facts
+            return lists, Neighbors(inside, similar.astype(np.float32)), facts
         more *= 4
 
 
@@ -347,7 +347,7 @@ def _kept(
 
 def _ordered(scored: Scored, order: NDArray[np.int64]) -> Scored:
     facts = scored.facts
-    moved = {
+    moved: dict[str, Any] = {
         name: own[order] if isinstance(own, np.ndarray) else [own[place] for place in order]
         for name, own in vars(facts).items()
         if own is not None

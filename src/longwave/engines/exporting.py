@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from longwave.engines.engine import Engine
+from longwave.engines.engine import Batch, Engine
 from longwave.engines.opening import NAME, open_engine
 from longwave.engines.record import Record
 from longwave.engines.source import Source
@@ -88,7 +89,7 @@ def _follow(engine: Engine, source: Source, known: Record, report: Progress) -> 
     written = 0
     if len(removed) or len(chosen) or known != source.record:
 
-        def counted():  # type: ignore[no-untyped-def]
+        def counted() -> Iterator[Batch]:
             nonlocal written
             for batch in source.batches(chosen):
                 yield batch

@@ -213,7 +213,7 @@ class FaissFiles:
     def _facts(self, places: NDArray[np.int64], *, waves: bool) -> Facts:
         known = self._loaded
         plain = {name: known[name][places] for name in _PLAIN}
-        psi = {name: [known[name][place] for place in places] for name in ("psi_rows", "psi_weights")}
+        psi: dict[str, Any] = {name: [known[name][at] for at in places] for name in ("psi_rows", "psi_weights")}
         coordinates = self._rows(COORDINATES, places) if waves else None
         return Facts(numbers=known["number"][places], ids=known["id"][places], coordinates=coordinates, **plain, **psi)
 
@@ -248,7 +248,7 @@ def _by_number(batches: list[Batch]) -> list[Batch]:
     """All rows as one batch, ascending."""
     facts = {name: [own for batch in batches for own in getattr(batch.facts, name)] for name in vars(batches[0].facts)}
     order = np.argsort(facts["numbers"])
-    moved = {
+    moved: dict[str, Any] = {
         name: [own[place] for place in order] if name.startswith("psi") else np.array(own)[order]
         for name, own in facts.items()
     }

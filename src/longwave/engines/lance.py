@@ -131,7 +131,7 @@ class Lance:
         assert self._record is not None
         with self._asking():
             for column in ("number", "row", "id"):
-                self._table.create_scalar_index(column, index_type="BTREE", replace=True)
+                self._table.create_index(column, config=self._lancedb.index.BTree(), replace=True)
             if self._record.approximate and self._record.items >= _INDEXED:
                 for column in (VECTOR, COORDINATES):
                     cells = max(2, self._record.items // _CELL)

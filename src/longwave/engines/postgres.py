@@ -316,22 +316,23 @@ class Postgres:
         names = ", ".join(("number", "id", *FACTS, *more))
         text = f"SELECT {names} FROM {self._items()} WHERE {where}"
         with self._asking():
-            return self._db.execute(text, [*values, np.asarray(wanted).tolist()], binary=True).fetchall()
+            rows: list[Any] = self._db.execute(text, [*values, np.asarray(wanted).tolist()], binary=True).fetchall()
+        return rows
 
     def _facts(self, rows: list[Any], *, waves: bool) -> Facts:
         assert self._record is not None
         kinds: list[Any] = [np.int64, np.float32, np.float32, np.float32, np.float32, np.uint8, np.int64]
         columns = list(zip(*rows, strict=True)) if rows else [()] * (2 + len(FACTS) + waves)
-        plain = [np.array(own, dtype=kind) for own, kind in zip(columns[2:9], kinds, strict=True)]
+        plain: list[Any] = [np.array(own, dtype=kind) for own, kind in zip(columns[2:9], kinds, strict=True)]
         rank = self._record.rank
         coordinates = np.array([_numbers(own) for own in columns[11]], dtype=np.float32) if waves else None
         return Facts(
-            np.array(columns[0], dtype=np.int64),
-            np.array(columns[1], dtype=str if self._record.text_ids else np.int64),
-            *plain,
-            columns[9],
-            columns[10],
-            None if coordinates is None else coordinates.reshape(-1, rank),
+            numbers=np.array(columns[0], dtype=np.int64),
+            ids=np.array(columns[1], dtype=str if self._record.text_ids else np.int64),
+            psi_rows=columns[9],
+            psi_weights=columns[10],
+            coordinates=None if coordinates is None else coordinates.reshape(-1, rank),
+            **dict(zip(FACTS, plain, strict=False)),
         )
 
     def scored(self, numbers: Array, query: NDArray[np.float32], waves: NDArray[np.float32]) -> Scored:

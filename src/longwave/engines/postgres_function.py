@@ -40,7 +40,7 @@ def search_function(schema: str, number: int, record: Record, extension: str) ->
     identity = "text" if record.text_ids else "bigint"
     half_vector = _cast("i.vector", record.dimension), _cast("q", record.dimension)
     half_waves = _cast("i.coordinates", record.rank), _cast("waves", record.rank)
-    each = 2 if not isinstance(blending.parse(record.blend), Blend) else 5
+    each = 2 if not isinstance(blending.parse(record.blend), Blend) else 10
     return f"""
 CREATE FUNCTION {own}.manifold_search(
     query vector, k integer DEFAULT 10, alpha real DEFAULT NULL, filter text DEFAULT NULL,

@@ -88,6 +88,10 @@ class Qdrant:
                     f"{self.place} refuses: {text}; put a key with the right to {'write' if self._draft else 'read'} "
                     f"into the variable {KEY}"
                 ) from error
+            if "WouldBlock" in text or "already accessed" in text:
+                raise RemoteError(
+                    f"{self.place} is open elsewhere, and one may have it open: close the other"
+                ) from error
             raise RemoteError(f"{self.place} refuses: {text}; if it is damaged, export again") from error
 
     def _is_there(self, name: str) -> bool:
@@ -288,7 +292,7 @@ class Qdrant:
         plain: dict[str, Any] = {
             name: np.array([point.payload[name] for point in points], dtype=kind) for name, kind in kinds.items()
         }
-        psi = {name: [point.payload[name] for point in points] for name in ("psi_rows", "psi_weights")}
+        psi: dict[str, Any] = {name: [point.payload[name] for point in points] for name in ("psi_rows", "psi_weights")}
         coordinates = None
         if waves:
             rows = [point.vector[COORDINATES] for point in points]

@@ -30,7 +30,7 @@ from longwave.search.observation import SUMS
 from longwave.search.queries import Queries
 from longwave.search.where import Where
 from longwave.solvers import Solver, Spectral
-from longwave.types import Array, Filter, Hits
+from longwave.types import Filter, Hits
 
 _filter = lru_cache(maxsize=64)(filters.parse)
 _blend = lru_cache(maxsize=64)(blending.parse)
@@ -115,6 +115,7 @@ class Remote:
         where: a condition on the metadata, translated to the engine's own filters, or a list of ids. filter: also text.
         """
         self._check_others(k, others, solver, plan)
+        assert not isinstance(k, str)
         check_counts(k=k)
         asking = self._asking(filter, neighbors, blend, cut, region_sum, solver, where)
         given = {"dimension": self._record.dimension, "groups": query_groups, "weights": weights, "on_error": on_error}
@@ -123,9 +124,9 @@ class Remote:
         asked = Queries.make(queries, **given)  # type: ignore[arg-type]
         every = [asked.some(query, query + 1) for query in range(len(asked))]
         if isinstance(solver, Euclidean):
-            found = [self._euclidean(query, int(k), asking) for query in every]
+            found = [self._euclidean(query, k, asking) for query in every]
         else:
-            found = [self._answer(query, int(k), asking) for query in every]
+            found = [self._answer(query, k, asking) for query in every]
             _warn_of_blind_queries(found, ranked=asking.blend is not None)
         hits = self._hits(found, columns, asking)
         known = None if isinstance(solver, Euclidean) else np.array([one.confidence for one in found], dtype=np.float32)
@@ -250,8 +251,3 @@ def _warn_of_blind_queries(found: list[Answer], *, ranked: bool) -> None:
             DataWarning,
             stacklevel=3,
         )
-
-
-def ids_array(values: Sequence[Any], *, text: bool) -> Array:
-    """Ids as an engine returns them, as an array."""
-    return np.array(values, dtype=str if text else np.int64)

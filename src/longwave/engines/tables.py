@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from longwave.engines.engine import COORDINATES, VECTOR, Batch, Facts
 from longwave.metadata.arrow import is_list, need
-from longwave.types import Array
 
 
 def arrow_batch(batch: Batch) -> Any:
@@ -46,8 +45,8 @@ def facts_of(table: Any, text_ids: bool) -> Facts:
         "row": np.int64, "gain": np.float32, "scale": np.float32, "reach": np.float32, "norm": np.float32,
         "kind": np.uint8, "component": np.int64,
     }  # fmt: skip
-    plain: dict[str, Array] = {name: table[name].to_numpy().astype(kind) for name, kind in kinds.items()}
-    psi = {name: [own or [] for own in table[name].to_pylist()] for name in ("psi_rows", "psi_weights")}
+    plain: dict[str, Any] = {name: table[name].to_numpy().astype(kind) for name, kind in kinds.items()}
+    psi: dict[str, Any] = {name: [own or [] for own in table[name].to_pylist()] for name in ("psi_rows", "psi_weights")}
     ids = np.array(table["id"].to_pylist(), dtype=str if text_ids else np.int64)
     coordinates = None
     if COORDINATES in table.column_names:
