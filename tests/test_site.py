@@ -52,7 +52,8 @@ def test_search_finds(site, browser, way):
     page = browser.new_page()
     with served(site) as address:
         page.goto(f"{address if way == 'server' else site.as_uri() + '/'}index.html")
-        page.fill(".md-search__input", "confidence")
+        page.wait_for_load_state("networkidle")  # before, nobody listens to the field
+        page.locator(".md-search__input").press_sequentially("confidence")
         page.locator(".md-search-result__item").first.wait_for(timeout=60_000)
         assert "Concepts" in page.locator(".md-search-result__item h1").all_inner_texts()
     page.close()
