@@ -13,14 +13,15 @@ from longwave.building.options import Options
 from longwave.cluster import InProcess, basis, opened
 from longwave.cluster.build import build
 from longwave.errors import InputError, MissingExtraError, StorageError
+from longwave.spectrum import advised
 
 OPTIONS = {"k": 10, "spectrum": Chebyshev(30, tolerance=1e-5)}
 
 
 @pytest.fixture(autouse=True)
-def large_from_a_hundred(monkeypatch):
-    """Components of more than a hundred vertices are large."""
-    monkeypatch.setattr(basis, "GATHERED", 100)
+def large_from_five_hundred(monkeypatch):
+    """Components of more than 500 vertices are large."""
+    monkeypatch.setattr(basis, "GATHERED", 500)
 
 
 @pytest.fixture(scope="module")
@@ -46,12 +47,14 @@ def test_the_same_index_on_every_engine(engine, here, digits_split, tmp_path):
     Index.load(tmp_path / "index.longwave", verify=True)  # checksums of what the workers wrote
 
 
-@pytest.mark.parametrize(
-    "function",
-    [pytest.param("searched", marks=pytest.mark.slow), "term", pytest.param("written", marks=pytest.mark.slow)],
-)
-def test_a_killed_worker_costs_its_call_and_not_the_build(function, workers, here, digits_split, tmp_path):
-    cluster = Deadly(workers, function, tmp_path, after=2)
+SLOW = pytest.mark.slow
+DEATHS = [("ray", "term"), pytest.param("dask", "term", marks=SLOW)]
+DEATHS += [pytest.param(kind, function, marks=SLOW) for kind in ("ray", "dask") for function in ("searched", "written")]
+
+
+@pytest.mark.parametrize(("kind", "function"), DEATHS)
+def test_a_killed_worker_costs_its_call_and_not_the_build(kind, function, request, here, digits_split, tmp_path):
+    cluster = Deadly(request.getfixturevalue(f"{kind}_engine"), function, tmp_path, after=2)
     there = Index.build(digits_split[0], **OPTIONS, cluster=cluster, workdir=tmp_path / "work", progress=False)
     assert cluster.killed
     same(there, here, digits_split[2])
@@ -59,14 +62,17 @@ def test_a_killed_worker_costs_its_call_and_not_the_build(function, workers, her
 
 def test_what_is_left_to_the_graph_is_chosen_alike(digits_split, monkeypatch):
     monkeypatch.setattr(basis, "GATHERED", 20_000)
-    here, there = (Index.build(digits_split[0], progress=False, cluster=own) for own in (None, "local"))
+    monkeypatch.setattr(advised, "_COMPLETE", 300)
+    vectors = digits_split[0][:900]
+    here, there = (Index.build(vectors, progress=False, cluster=own) for own in (None, "local"))
     assert (there.settings.kernel, there.settings.rank) == (here.settings.kernel, here.settings.rank)
     assert there.settings.plan == here.settings.plan
     hits = [index.search(digits_split[2], 20).ids for index in (here, there)]
     assert (hits[0] == hits[1]).mean() > 0.98  # two bases to a tolerance of 1e-3
 
 
-def test_everything_that_breaks_graphs(hard_vectors):
+def test_everything_that_breaks_graphs(hard_vectors, monkeypatch):
+    monkeypatch.setattr(basis, "GATHERED", 20)
     options = {"k": 5, "spectrum": Chebyshev(6)}
     with pytest.warns(match="all zero"):
         here = Index.build(hard_vectors, **options, progress=False)

@@ -95,12 +95,21 @@ def test_density(matrix):
     assert other.eigenvalue(100) == pytest.approx(one.eigenvalue(100), abs=0.01)
 
 
-@pytest.mark.parametrize(
-    "method",
-    [Chebyshev(40, tolerance=1e-5), Simultaneous(10, oversampling=50, rounds=60)],
-    ids=lambda method: type(method).__name__,
-)
-def test_methods_find_the_same_pairs(method, matrix, engine, monkeypatch):
+METHODS = [Chebyshev(40, tolerance=1e-5), Simultaneous(10, oversampling=50, rounds=60)]
+
+
+@pytest.mark.slow  # thousands of small calls; `test_cluster_build` has a whole build on every engine
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+def test_methods_find_the_same_pairs_on_workers(method, matrix, workers, monkeypatch):
+    find_the_same(method, matrix, workers, monkeypatch)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+def test_methods_find_the_same_pairs(method, matrix, monkeypatch):
+    find_the_same(method, matrix, InProcess(), monkeypatch)
+
+
+def find_the_same(method, matrix, engine, monkeypatch):
     monkeypatch.setattr(chebyshev, "_DENSE_VERTICES", 0)
     here, there = method(matrix), method.iterate(distributed(engine, matrix))
     kept = 40 if isinstance(method, Chebyshev) else 3
