@@ -180,6 +180,8 @@ def main():
     if options.components:
         return components(measure.recorder("engines-components"))
     name = "engines-distractors" if options.distractors else "engines-oxford"
+    if tuple(options.engines) != ENGINES:
+        name += f"-{'-'.join(options.engines)}"
     return engines(measure.recorder(name), options.engines, options.distractors)
 
 

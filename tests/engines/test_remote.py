@@ -5,6 +5,7 @@ import pytest
 
 import longwave as lw
 from engines.conftest import QUERIES
+from longwave.engines.opening import open_engine
 from longwave.errors import FilterWarning, InputError, NotAnIndexError
 
 WHERE = [
@@ -156,6 +157,22 @@ def test_a_graph_from_what_the_engine_returns(filed, index):
     own = lw.Index.build(vectors, k=10, spectrum=lw.Chebyshev(40), progress=False)
     a, b = (made.search(QUERIES, 20, plan="basis").ids for made in (built, own))
     assert np.mean([len(set(x) & set(y)) / 20 for x, y in zip(a, b, strict=True)]) > 0.97
+
+
+def test_qdrant_scores_every_candidate_though_links_may_miss_some(tmp_path, monkeypatch):
+    pytest.importorskip("qdrant_edge")
+    monkeypatch.setattr("longwave.engines.edge._INDEXED_FROM", 1)
+    vectors = np.random.default_rng(0).normal(size=(1500, 24)).astype(np.float32)
+    built = lw.Index.build(vectors, k=5, spectrum=lw.Chebyshev(30), progress=False)
+    built.export(f"qdrant-edge:{tmp_path / 'edge'}", progress=False)
+    engine = open_engine(f"qdrant-edge:{tmp_path / 'edge'}")
+    rank, chosen = engine.record().rank, np.arange(0, 1500, 4)
+    waves = np.random.default_rng(1).normal(size=rank).astype(np.float32)
+    scored = engine.scored(chosen, vectors[0], waves)
+    engine.close()
+    rows = built.coordinates.rows(scored.facts.numbers)
+    np.testing.assert_allclose(scored.products, rows @ waves, atol=1e-4)
+    assert len(scored.facts) == len(chosen)
 
 
 def test_the_small_engine_of_qdrants_client(tmp_path, index):

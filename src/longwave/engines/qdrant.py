@@ -27,7 +27,7 @@ from longwave.types import Array
 _POINT_NUMBERS = 1 << 20
 _PAGE = 1000
 _SECONDS = 30
-_LEAST_EFFORT = 200
+_LEAST_EFFORT = 512
 #: Where the key of a server is, so that it stands in no address.
 KEY = "QDRANT_API_KEY"
 
@@ -137,7 +137,7 @@ class Qdrant:
                     self._db.delete_collection(self._called(number))
                     self._db.delete(f"{self._name}_exports", [number], wait=True)
             self._draft = max([0, *(number for number, _, _ in listed)]) + 1
-            links = models.HnswConfigDiff(m=16 if record.approximate else 0, ef_construct=128)
+            links = models.HnswConfigDiff(m=32 if record.approximate else 0, ef_construct=256)
             sizes = ((VECTOR, record.dimension), (COORDINATES, record.rank))
             vectors = {name: models.VectorParams(size=size, distance=models.Distance.DOT) for name, size in sizes}
             self._db.create_collection(self._called(self._draft), vectors_config=vectors, hnsw_config=links)
@@ -247,12 +247,12 @@ class Qdrant:
         return self._find(column, query, k, models.Filter(must=must) if must else None)
 
     def _find(
-        self, column: str, query: NDArray[np.float32], k: int, allowed: Any
+        self, column: str, query: NDArray[np.float32], k: int, allowed: Any, *, exact: bool = False
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         options: dict[str, Any] = {"using": column, "limit": int(k), "with_payload": False}
         if not self._embedded:  # which always scans
             effort = max(_LEAST_EFFORT, 2 * k)
-            options["search_params"] = self._models.SearchParams(hnsw_ef=effort, exact=self._exact)
+            options["search_params"] = self._models.SearchParams(hnsw_ef=effort, exact=exact or self._exact)
         with self._asking():
             found = self._db.query_points(self._called(), query=query.tolist(), query_filter=allowed, **options).points
         numbers = np.array([point.id for point in found], dtype=np.int64)
@@ -311,7 +311,7 @@ class Qdrant:
         allowed = self._models.Filter(must=[self._models.HasIdCondition(has_id=facts.numbers.tolist())])
         products = []
         for column, asked in ((VECTOR, query), (COORDINATES, waves)):
-            found, own = self._find(column, asked, len(facts), allowed)
+            found, own = self._find(column, asked, len(facts), allowed, exact=True)  # links may miss some
             placed = np.zeros(len(facts), dtype=np.float32)
             placed[facts.places(found)] = own
             products.append(placed)
