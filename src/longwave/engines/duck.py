@@ -176,7 +176,7 @@ class Duck:
         scan = self._exact or bool(text)
         form, order = ("array_inner_product", "DESC") if scan else ("array_negative_inner_product", "ASC")
         find = f"SELECT number, {form}({column}, ?::FLOAT[{len(query)}]) AS product FROM {self._table()}{text} "
-        found = self._run(f"{find} ORDER BY product {order} LIMIT {int(k)}", [query.tolist(), *values]).fetchnumpy()
+        found = self._run(f"{find} ORDER BY product {order} LIMIT {int(k)}", [_text(query), *values]).fetchnumpy()
         numbers = np.asarray(found["number"], dtype=np.int64)
         products = np.asarray(found["product"], dtype=np.float32) * np.float32(1 if scan else -1)
         best = np.lexsort((numbers, -products))
@@ -209,7 +209,7 @@ class Duck:
             f"SELECT {names}, array_inner_product(vector, ?::FLOAT[{len(query)}]) AS similarity, "
             f"array_inner_product(coordinates, ?::FLOAT[{len(waves)}]) AS product FROM {self._table()} "
             "WHERE number IN (SELECT unnest(?::BIGINT[]))",
-            [query.tolist(), waves.tolist(), np.asarray(numbers).tolist()],
+            [_text(query), _text(waves), np.asarray(numbers).tolist()],
         ).to_arrow_table()
         similar, products = (found[name].to_numpy() for name in ("similarity", "product"))
         return Scored(facts_of(found, self._text_ids), similar, products)
@@ -252,6 +252,11 @@ class Duck:
                 f"install it with: pip install 'duckdb-extension-vss=={self._duckdb.__version__}', or export with "
                 "approximate=False (--exact), which needs none"
             ) from error
+
+
+def _text(query: NDArray[np.float32]) -> str:
+    """A vector as DuckDB reads it: as text in a tenth of the time that a list of numbers takes."""
+    return str(query.tolist())
 
 
 def _carried(version: str) -> str:
