@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import longwave as lw
+from commands import run
 from engines.conftest import QUERIES, described, rows
 from engines.test_remote import same
 from longwave.cli.exporting import keep_following
@@ -143,6 +144,20 @@ def test_the_command_follows(living, tmp_path, capsys):
     assert told.count("5 rows written") == 1
     with lw.Remote(url) as remote:
         assert len(remote) == 405
+
+
+def test_the_commands(folder, index, tmp_path):
+    url, queries = f"faiss:{tmp_path / 'x'}", tmp_path / "queries.npy"
+    np.save(queries, QUERIES[:2])
+    code, _, told = run("export", folder, url, "--name", "shown")
+    assert (code, "400 rows written" in told) == (0, True), told
+    output = tmp_path / "hits.npz"
+    code, _, told = run("search", url, queries, "-k", 5, "--name", "shown", "--where", "year>=2000", "-o", output)
+    assert code == 0, told
+    wanted = index.search(QUERIES[:2], 5, where={"year": {"$gte": 2000}}, plan="basis")
+    assert np.load(output)["ids"].tolist() == wanted.ids.tolist()
+    code, _, told = run("search", url, queries, "--tolerance", "0.001", "--name", "shown")
+    assert (code, "ask the index itself" in " ".join(told.split())) == (1, True), told
 
 
 def test_dates_come_back_as_dates(exported, index):

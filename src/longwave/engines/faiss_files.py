@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longwave.engines.engine import COORDINATES, FACTS, VECTOR, Batch, Facts, Scored
-from longwave.engines.opening import need
 from longwave.engines.record import Record
 from longwave.errors import CorruptIndexError, InputError, NotAnIndexError, writing
 from longwave.metadata import Condition
@@ -33,7 +33,7 @@ class FaissFiles:
 
     def __init__(self, url: str, name: str, *, exact: bool, write: bool) -> None:
         """Look at the folder; see `opening.open_engine`."""
-        self._faiss = need("faiss", "files of faiss", "faiss")
+        self._faiss: Any = import_module("faiss")
         self._folder, self._exact = Path(url.partition(":")[2]) / name, exact
         if not write and not self._folder.is_dir():
             raise NotAnIndexError(f"there is no folder {self._folder}; write it with: longwave export INDEX {url}")
