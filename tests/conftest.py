@@ -3,6 +3,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+# Fixtures of a folder have no examples in them, and all of these files have one name.
+collect_ignore_glob = ["*conftest.py"]
+
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
