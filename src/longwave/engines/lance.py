@@ -42,6 +42,7 @@ class Lance:
         self._record: Record | None = None
         self._number = self._draft = 0
         self._table: Any = None
+        self._ascending: NDArray[np.int64] | None = None
 
     @property
     def place(self) -> str:
@@ -91,6 +92,7 @@ class Lance:
             self._number = int(complete[-1]["number"])
             self._record = Record.parse(complete[-1]["record"], self.place)
             self._table = self._db.open_table(f"{self._name}_{self._number}")
+            self._ascending = None
         return self._record
 
     def begin(self, record: Record) -> int:
@@ -219,8 +221,10 @@ class Lance:
         return Scored(facts, matrix(found[VECTOR]) @ query, facts.coordinates @ waves)
 
     def vectors(self, after: int, count: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """See `Engine`."""
-        numbers = self.known()[0]
+        """See `Engine`. Lance has no order of rows, so the numbers are read once."""
+        if self._ascending is None:
+            self._ascending = self.known()[0]
+        numbers = self._ascending
         wanted = numbers[np.searchsorted(numbers, after, side="right") :][:count]
         found = self._rows("number", wanted, ("number", VECTOR)).sort_by("number")
         return found["number"].to_numpy(), matrix(found[VECTOR])
