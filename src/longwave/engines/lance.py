@@ -23,8 +23,8 @@ from longwave.types import Array
 
 # Rows from which on Lance can make its index, and rows for each of its cells.
 _INDEXED, _CELL = 2_000, 1_000
-# Cells looked at, of all.
-_PROBED = 0.35
+# Cells looked at: at least so many, and this share of all.
+_LEAST, _PROBED = 16, 0.35
 
 
 class Lance:
@@ -182,7 +182,7 @@ class Lance:
                 find = find.bypass_vector_index()
             elif self._record.approximate and self._record.items >= _INDEXED:
                 cells = max(2, self._record.items // _CELL)
-                find = find.nprobes(max(2, round(_PROBED * cells)))
+                find = find.nprobes(min(cells, max(_LEAST, round(_PROBED * cells))))
             if texts:
                 find = find.where(" AND ".join(texts), prefilter=True)
             found = find.limit(int(k)).select(["number", "_distance"]).to_arrow()
