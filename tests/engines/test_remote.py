@@ -48,7 +48,7 @@ def test_the_default_search_is_that_of_the_index(exported, index, exact):
         {"query_groups": np.arange(8) // 2, "cut": 4},
         {"query_groups": np.arange(8) // 2, "weights": np.tile([1, -0.5], 4)},
     ],
-    ids=str,
+    ids=["heat", "lowpass", "function", "no complement", "euclidean", "groups", "for and against"],
 )
 def test_options_mean_the_same(filed, index, options):
     plan = {} if isinstance(options.get("solver"), lw.Euclidean) else {"plan": "basis"}
