@@ -3,6 +3,7 @@
     python -m benchmarks.cluster [N]                      stages, workers, engines; 20,000 by default
     python -m benchmarks.cluster costs [N ...]            core-seconds of every kind of work, for advice.scale
     python -m benchmarks.cluster million WORKDIR [N [RANK]]     by Ray, workers of 6 GiB at most; 1,000,000 and 200
+    python -m benchmarks.cluster queries WORKDIR          after it: one query at 100,000 and at a million, a cold start
 
 The vectors are real ones enlarged as in `benchmarks.regional`, in 128 dimensions: the Oxford regional descriptors and
 Fashion-MNIST (its first 128 principal directions), every copy under a small rotation and with noise. The second command
@@ -310,9 +311,56 @@ def million(workdir, n=1_000_000, rank=200):
     )
 
 
+def queries(workdir):
+    """The first search along links and the walk, over the million and over its first 100,000 in the same setting."""
+    import subprocess
+
+    import faiss
+    from threadpoolctl import threadpool_limits
+
+    from benchmarks.million import HITS, QUERIES, dropped
+    from benchmarks.walk import hnsw_search
+    from longwave import BestFirst
+
+    home = Path(workdir)
+    add = measure.recorder("cluster-queries", hits=HITS)
+    whole = np.concatenate([np.load(path) for path in sorted((home / "shards").glob("*.npy"))]).astype(np.float32)
+    rng = np.random.default_rng(1)
+    order = rng.permutation(len(whole))
+    for n in (100_000, len(whole)):
+        vectors = normalize(whole[order[:n]] if n < len(whole) else whole)
+        path, asked = home / f"{n}.longwave", home / f"{n}.npy"
+        if not path.exists():
+            if n < len(whole):
+                index = Index.build(vectors, **{**PAPER, "spectrum": Chebyshev(200)}, fast=False, progress=False)
+            else:
+                index = Index.load(home / "index.longwave")
+            begin = time.perf_counter()
+            index.accelerate(second="walk").save(path)
+            add("links", n=n, seconds=time.perf_counter() - begin)
+        chosen = normalize(vectors[rng.choice(n, QUERIES, replace=False)])
+        chosen = normalize(chosen + rng.standard_normal(chosen.shape, dtype=np.float32) * (0.1 / np.sqrt(DIMENSIONS)))
+        np.save(asked, chosen)
+        index = Index.load(path)
+        rival, known = hnsw_search(vectors, chosen, HITS)
+        faiss.omp_set_num_threads(1)
+        with threadpool_limits(1):
+            one = measure.milliseconds(lambda row, index=index: index.search(row, HITS, solver=BestFirst()), chosen)
+            other = measure.milliseconds(lambda row, rival=rival: rival(row[0]), chosen)
+        faiss.omp_set_num_threads(2)
+        add("one query", n=n, one_ms=one, hnsw_ms=other, hnsw=known, plan=str(index.settings.plan.vectors))
+        del index, rival
+        size = dropped(path)
+        command = [sys.executable, "-m", "benchmarks.million", "--cold", str(path), str(asked)]
+        answer = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        add("cold", n=n, bytes=size, **answer)
+
+
 if __name__ == "__main__":
     if sys.argv[1:2] == ["million"]:
         million(sys.argv[2], *map(int, sys.argv[3:5]))
+    elif sys.argv[1:2] == ["queries"]:
+        queries(sys.argv[2])
     elif sys.argv[1:2] == ["costs"]:
         costs(*map(int, sys.argv[2:]))
     else:
