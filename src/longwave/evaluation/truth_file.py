@@ -19,6 +19,8 @@ def read_truth_file(path: str | Path) -> dict[str, Any]:
     """
     try:
         whole = read_json(path)
+        if not isinstance(whole, dict):
+            raise TypeError(f"a {type(whole).__name__} at the top")
         lists = [whole["queries"], whole.get("images", [])]
         lists += [part for entry in whole["queries"] for part in (entry["positive"], entry.get("junk", []))]
         if not all(isinstance(part, list) for part in lists):

@@ -35,7 +35,7 @@ _LISTED = 12  # arrays named in a message
 _CELLS = 1 << 20  # in a row of a .csv
 _KINDS = {2: "iuf", 1: "iufUS"}  # numpy's letters of the types that vectors and labels can have
 _FORMS = {
-    2: ("vectors", "real numbers", "2-D, rows × dimensions"),
+    2: ("vectors", "real numbers", "2-D, rows × dimensions (a single one is 1 × d)"),
     1: ("labels", "integers or text", "1-D, or a single row or column"),
 }
 

@@ -35,7 +35,8 @@ def check_vectors(vectors: ArrayLike, *, name: str = "vectors", dimension: int |
     except ValueError as error:
         raise InputError(f"{name} must be 2-D with rows of one length: {error}") from error
     if array.dtype.kind not in "fiub":
-        raise InputError(f"{name} must hold real numbers (float16/32/64 or integers), got dtype {array.dtype}")
+        remedy = "; read a file first, such as with numpy.load" if array.dtype.kind == "U" else ""
+        raise InputError(f"{name} must hold real numbers (float16/32/64 or integers), got dtype {array.dtype}{remedy}")
     if array.ndim == 1 and dimension is not None:
         array = array[None, :]  # one query
     if array.ndim != 2:
