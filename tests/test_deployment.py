@@ -164,6 +164,28 @@ check({parent}, {equal})
 """
 
 
+TURNS = """
+import os, signal
+import longwave
+from longwave.threads import turn
+for _ in range(len(os.sched_getaffinity(0))):
+    assert turn().acquire(blocking=False)
+assert not turn().acquire(blocking=False)
+child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    with turn():
+        os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@FORKS
+@LINUX
+def test_a_fork_while_all_have_their_turn_does_not_wait_for_them():
+    subprocess.run([sys.executable, "-c", TURNS], check=True, timeout=PATIENCE)
+
+
 @FORKS
 @pytest.mark.parametrize("kind", KINDS)
 def test_forked_workers_search_the_index_of_the_parent(folder, kind):

@@ -6,6 +6,7 @@ numba and faiss each bring an OpenMP of their own, next to BLAS's threads. `prep
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
+
 
 # Rows up to which LAPACK takes one thread.
 _SMALL = 2000
@@ -28,6 +30,29 @@ def prepare() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
         os.register_at_fork(before=_give_up_threads, after_in_child=_use_one_thread)
+        os.register_at_fork(after_in_child=_new_turns)
+
+
+def turn() -> threading.Semaphore:
+    """To be held while a query is answered: as many threads at a time as there are cores have one, the others wait.
+
+    More of them are not quicker: one that the system sets aside while it holds the interpreter lets all others wait.
+    From eight threads on two cores, queries a second went from 1.5 to 1.7 times those of one thread to 1.7 to 1.9.
+    """
+    return _turns
+
+
+def _new_turns() -> None:
+    """After a fork, in the child: the threads that have a turn do not exist."""
+    global _turns
+    _turns = threading.Semaphore(_cores())
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+_turns = threading.Semaphore(_cores())
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from longwave.solvers.graph_walk import ground_of, walk
 from longwave.solvers.spectral import Spectral
 from longwave.stores.approximate import Approximate
 from longwave.stores.memory import Memory
+from longwave.threads import turn
 from longwave.types import Array, Filter, Hits
 
 _SPECTRAL = {complement: Spectral(complement) for complement in (True, False)}
@@ -74,6 +75,13 @@ def answer(
     snapshot: Snapshot, queries: Queries, k: int, *, filter: Filter, neighbors: int, solver: BestFirst, blend: Anchor
 ) -> Hits | None:
     """Hits of one query, (1, k); None where it has to go the general way. Parameters as for `scoring.search`."""
+    with turn():
+        return _answer(snapshot, queries, k, filter, neighbors, solver, blend)
+
+
+def _answer(
+    snapshot: Snapshot, queries: Queries, k: int, filter: Filter, neighbors: int, solver: BestFirst, blend: Anchor
+) -> Hits | None:
     from longwave.rows import query_loops
 
     items, kernel, read = snapshot.items, snapshot.similarity, _read(snapshot)
