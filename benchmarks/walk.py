@@ -1,6 +1,7 @@
 """The second search by a walk on the graph, against the whole basis, a search over it, and HNSW: one query, one thread.
 
     python -m benchmarks.walk [fashion | online | wide [FOLDER]]       indexes are built once and kept in FOLDER
+    python -m benchmarks.walk oxford                                   mAP with distractors, by the walk and by others
 
 fashion: 60,000 pictures of Fashion-MNIST, 200 test pictures as queries. online: the 100,000 × 512 vectors and the 200
 queries of `benchmarks.online`; wide: the same with 2,048 dimensions. `Index.build` as it is, but for the basis in
@@ -274,5 +275,24 @@ def judge(add, index, queries, labels):
         )
 
 
+def oxford():
+    """Oxford with 9,144 distractors: mAP of all items and of the first 1,000, the default walk and the quick one."""
+    from longwave import Euclidean
+    from longwave.datasets import shared
+    from longwave.evaluation import mean_average_precision
+
+    data = shared.oxford()
+    index = Index.build(np.concatenate([data.vectors, shared.oxford_distractors()]), progress=False)
+    add = measure.recorder("walk-oxford", n=len(index), queries=len(data.queries))
+    solvers = {"quick walk": BestFirst(margin=1.0, most=1.0), "basis": SPECTRAL, "exact": ConjugateGradient(1e-5)}
+    for name, solver in {"walk": BestFirst(), **solvers, "euclidean": Euclidean()}.items():
+
+        def judged(k, solver=solver):
+            ids = np.vstack([index.search(query, k, solver=solver).ids for query in data.queries])
+            return 100 * mean_average_precision(ids, data.judgements)
+
+        add(name, mAP=judged(len(index)), mAP_first=judged(1000))
+
+
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    oxford() if sys.argv[1:2] == ["oxford"] else main(*sys.argv[1:3])
