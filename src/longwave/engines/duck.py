@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from longwave.engines.engine import COORDINATES, FACTS, VECTOR, Batch, Facts, Scored
+from longwave.engines.engine import COORDINATES, FACTS, VECTOR, Batch, Facts, Scored, asked_by
 from longwave.engines.opening import need
 from longwave.engines.record import Record
 from longwave.engines.sql import Dialect, quoted, sql_type
@@ -194,9 +194,7 @@ class Duck:
         return self._record.text_ids
 
     def _select(self, numbers: Array | None, rows: Array | None, ids: Array | None, more: Sequence[str]) -> Any:
-        column, wanted = next(
-            (name, own) for name, own in (("number", numbers), ("row", rows), ("id", ids)) if own is not None
-        )
+        column, wanted = asked_by(number=numbers, row=rows, id=ids)
         kind = "VARCHAR" if column == "id" and self._text_ids else "BIGINT"
         names = ", ".join(("number", "id", *FACTS, *more))
         text = f"SELECT {names} FROM {self._table()} WHERE {column} IN (SELECT unnest(?::{kind}[]))"

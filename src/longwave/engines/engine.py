@@ -143,6 +143,11 @@ class Engine(Protocol):
         """Give back what is open."""
 
 
+def asked_by(**columns: Array | None) -> tuple[str, Array]:
+    """The column that rows are asked for by, and its values: the one of them that is given."""
+    return next((name, own) for name, own in columns.items() if own is not None)
+
+
 def in_blocks(numbers: Array, size: int) -> Iterator[Array]:
     """The numbers, so many at a time."""
     for start in range(0, len(numbers), size):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from longwave.engines.engine import COORDINATES, FACTS, VECTOR, Batch, Facts, Scored
+from longwave.engines.engine import COORDINATES, FACTS, VECTOR, Batch, Facts, Scored, asked_by
 from longwave.engines.record import Record
 from longwave.errors import CorruptIndexError, InputError, NotAnIndexError, writing
 from longwave.metadata import Condition
@@ -205,9 +205,7 @@ class FaissFiles:
         self, *, numbers: Array | None = None, rows: Array | None = None, ids: Array | None = None, waves: bool = False
     ) -> Facts:
         """See `Engine`."""
-        column, wanted = next(
-            (name, own) for name, own in (("number", numbers), ("row", rows), ("id", ids)) if own is not None
-        )
+        column, wanted = asked_by(number=numbers, row=rows, id=ids)
         return self._facts(np.flatnonzero(np.isin(self._loaded[column], wanted)), waves=waves)
 
     def _facts(self, places: NDArray[np.int64], *, waves: bool) -> Facts:

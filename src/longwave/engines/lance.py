@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from longwave.engines.engine import COORDINATES, FACTS, VECTOR, Batch, Facts, Scored, in_blocks
+from longwave.engines.engine import COORDINATES, FACTS, VECTOR, Batch, Facts, Scored, asked_by, in_blocks
 from longwave.engines.opening import need
 from longwave.engines.record import Record
 from longwave.engines.tables import arrow_batch, facts_of, matrix
@@ -205,9 +205,7 @@ class Lance:
         self, *, numbers: Array | None = None, rows: Array | None = None, ids: Array | None = None, waves: bool = False
     ) -> Facts:
         """See `Engine`."""
-        column, wanted = next(
-            (name, own) for name, own in (("number", numbers), ("row", rows), ("id", ids)) if own is not None
-        )
+        column, wanted = asked_by(number=numbers, row=rows, id=ids)
         assert self._record is not None
         names = ("number", "id", *FACTS, *((COORDINATES,) if waves else ()))
         return facts_of(self._rows(column, wanted, names), self._record.text_ids)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from longwave.engines.engine import COORDINATES, FACTS, VECTOR, Batch, Facts, Scored, in_blocks
+from longwave.engines.engine import COORDINATES, FACTS, VECTOR, Batch, Facts, Scored, asked_by, in_blocks
 from longwave.engines.opening import need, shown_address
 from longwave.engines.postgres_function import gain_function, search_function
 from longwave.engines.record import Record
@@ -304,9 +304,7 @@ class Postgres:
         self, *, numbers: Array | None = None, rows: Array | None = None, ids: Array | None = None, waves: bool = False
     ) -> Facts:
         """See `Engine`."""
-        column, wanted = next(
-            (name, own) for name, own in (("number", numbers), ("row", rows), ("id", ids)) if own is not None
-        )
+        column, wanted = asked_by(number=numbers, row=rows, id=ids)
         assert self._record is not None
         kind = "text" if column == "id" and self._record.text_ids else "bigint"
         found = self._select([COORDINATES] if waves else [], [], f"{column} = ANY(%s::{kind}[])", wanted)
