@@ -1,8 +1,8 @@
 """Settings for a collection with known answers: which k, kernel, α, neighbours and blend rank its queries best.
 
-The defaults are good on every collection that was tried, and nothing is gained by searching for others without answers.
-With answers a point or two may be. Each setting is varied in turn, from the default on; another is taken only if it is
-better by more than the standard error of the difference.
+Without answers nothing is gained by searching for other settings than the defaults; with answers a point or two may be.
+Each setting is varied in turn, from the default on; another is taken only if it is better by more than the standard
+error of the difference.
 """
 
 from __future__ import annotations
