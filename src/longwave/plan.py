@@ -12,8 +12,8 @@ ROUTES = ("sublinear", "basis", "exact")
 FEW_QUERIES, FEW_HITS = 16, 1000
 # Numbers that one query may read: 2^26 float32 are a quarter of a gigabyte, 10 to 20 ms at memory speed.
 _NUMBERS = 1 << 26
-# Vectors of so many numbers are scanned in the time of a search along links, 0.1 to 0.2 ms.
-_SCANNED = 1 << 20
+# Vectors of so many numbers are scanned as they are in 0.1 ms; of so many as codes of a byte a number, in 0.3.
+_SCANNED, _CODED = 1 << 20, 1 << 23
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,12 @@ class Plan:
 
 def wants_links(vector_numbers: int, fast: bool | None) -> bool:
     """Whether links over the vectors pay: one query would read so many numbers, or it was asked for."""
-    return vector_numbers > (_SCANNED if fast is None else 0) and fast is not False
+    return vector_numbers > (_CODED if fast is None else 0) and fast is not False
+
+
+def wants_codes(vector_numbers: int) -> bool:
+    """Whether codes of the vectors pay: a scan of these takes no longer than links do, and misses nothing."""
+    return _SCANNED < vector_numbers <= _CODED
 
 
 def wants_approximate(vector_numbers: int, part_numbers: int) -> bool:

@@ -23,7 +23,7 @@ from longwave.graph.lists import check_lists
 from longwave.items import copies
 from longwave.items.items import Items
 from longwave.items.pooling import pooling_matrix
-from longwave.plan import Plan, wants_approximate, wants_links
+from longwave.plan import Plan, wants_approximate, wants_codes, wants_links
 from longwave.progress import shown
 from longwave.rows.vectors import check_vectors, unit_vectors
 from longwave.search.defaults import own_solver
@@ -32,7 +32,8 @@ from longwave.solvers import BestFirst
 from longwave.spectrum import Advised
 from longwave.spectrum.basis import Basis
 from longwave.storage.settings import Settings
-from longwave.stores.links import KIND, Links
+from longwave.stores import codes, links
+from longwave.stores.links import Links
 from longwave.stores.memory import Memory
 from longwave.types import Array, Neighbors, Progress, Sparse
 
@@ -142,11 +143,13 @@ def _with_plan(snapshot: Snapshot, options: Options, fast: bool | None, ways: Li
     """
     walked = isinstance(options.spectrum, Advised) and bool(options.balanced) and fast is not False
     walked = walked and BestFirst().serves(snapshot.system)
+    numbers, first = len(snapshot.vertices) * snapshot.vertices.dimension, ways or links.KIND
     if fast is None:
         largest = max((part.values.size for part in snapshot.coordinates.basis.parts), default=0)
-        fast = wants_approximate(len(snapshot.vertices) * snapshot.vertices.dimension, largest)
-    if fast or (walked and ways is not None):
-        return speed.accelerate(snapshot, first=ways or KIND, second=speed.WALK if walked else speed.SEARCH)
+        fast = wants_approximate(numbers, largest)
+        first = codes.KIND if wants_codes(numbers) else first
+    if fast or (walked and first != links.KIND):
+        return speed.accelerate(snapshot, first=first, second=speed.WALK if walked else speed.SEARCH)
     return replace(snapshot, settings=replace(snapshot.settings, plan=Plan("sublinear"))) if walked else snapshot
 
 

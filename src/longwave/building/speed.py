@@ -24,8 +24,9 @@ from longwave.solvers.precomputed import largest_entries
 from longwave.solvers.system import StoredRows
 from longwave.storage.packing import pack_sparse
 from longwave.storage.settings import Stored
-from longwave.stores import faiss, links
+from longwave.stores import codes, faiss, links
 from longwave.stores.approximate import Approximate
+from longwave.stores.codes import Codes
 from longwave.stores.coordinates import searched_rows
 from longwave.stores.faiss import Faiss
 from longwave.stores.links import Links
@@ -91,8 +92,12 @@ def accelerate(
     )
 
 
-def _first_search(rows: Memory, kind: str | Links, recall: float | None, seed: int) -> Faiss | Links:
+def _first_search(rows: Memory, kind: str | Links, recall: float | None, seed: int) -> Faiss | Links | Codes:
     """A search over the vectors. Links that do not lead everywhere give way to clusters."""
+    if kind == codes.KIND:
+        if not codes.serves(rows.values):
+            raise InputError("the vectors are stored as codes already, which a scan reads; give first=None")
+        return Codes(rows.values)
     vertices, wanted = np.asarray(rows.rows(slice(None))), links.TARGET if recall is None else recall
     if kind == links.KIND and len(vertices) > 1 and not isinstance(rows.values, Quantized):
         kind = links.build(vertices, seed=seed, target=recall)
@@ -177,7 +182,9 @@ def _over(held: ScannedStore, fewer: Memory) -> ScannedStore:
         return fewer
     if isinstance(held.by, Faiss):
         return Approximate(fewer, held.by)
-    return fewer if isinstance(fewer.values, Quantized) else Approximate(fewer, held.by.over(fewer.values))
+    if isinstance(fewer.values, Quantized) or (isinstance(held.by, Codes) and not codes.serves(fewer.values)):
+        return fewer
+    return Approximate(fewer, held.by.over(fewer.values))
 
 
 def sparsify(snapshot: _S, sparsity: float, *, printed: bool = False) -> _S:

@@ -94,6 +94,11 @@ def stored_rows(rows: NDArray[Any] | Compact) -> tuple[NDArray[Any], Floats]:
     return plain(codes.view(np.uint16) if codes.dtype == np.float16 else codes), plain(scales)
 
 
+def biased(queries: Floats, stored: NDArray[Any]) -> Floats:
+    """Queries as the loops multiply them with what `stored_rows` gives: the bits of float16 want a factor."""
+    return queries * _HALF_BIAS if stored.dtype == np.uint16 else queries
+
+
 @dataclass(frozen=True, eq=False)
 class Quantized:
     """Rows as codes of a faiss quantiser, such as 64 bytes each ("PQ64"); the error is the quantiser's.

@@ -10,11 +10,13 @@ from typing import Any
 import numba
 import numpy as np
 
-from longwave.rows.compiled import Array, _serial, _threaded
+from longwave.rows.compiled import Array, _serial, _sift_down, _threaded
 from longwave.rows.row_loops import OWN_ROWS, jit, product, score_rows
 
-# The best of the first entries, from which the search among all entries begins.
-_STARTS = 2
+# The best of all entries, from which a search begins.
+_STARTS = 8
+# Rows whose codes are compared at a time: their products stay in the nearest memory.
+_TILE = 256
 
 
 @_threaded(lambda rows, ids, *_: ids.size * rows.shape[1], fastmath={"reassoc", "contract", "nsz"})
@@ -105,10 +107,49 @@ def unreached(ends: Array, links: Array, entries: Array, most: int) -> Any:
 
 
 @jit
+def _best_codes(codes: Array, scales: Array, query: Array, count: int) -> Any:
+    """The rows whose codes have the largest products with a query, in no order. codes: (n, d); count: n at most"""
+    few, tile = np.empty(_TILE, dtype=np.float32), np.arange(_TILE).astype(np.int32)
+    best, found = np.full(count, -np.inf, dtype=np.float32), np.zeros(count, dtype=np.int32)
+    for start in range(0, codes.shape[0], _TILE):
+        stop = min(start + _TILE, codes.shape[0])
+        score_rows(codes[start:stop], scales[start:stop], OWN_ROWS, tile, query, few, np.int64(0), stop - start)
+        for i in range(stop - start):
+            if few[i] > best[0]:  # the worst of the best is at the root of the heap
+                best[0], found[0] = few[i], start + i
+                _sift_down(best, found, np.int64(0), count)
+    return found
+
+
+@_serial(nogil=True)
+def nearest_coded(
+    codes: Array,
+    code_scales: Array,
+    values: Array,
+    scales: Array,
+    queries: Array,
+    biased: Array,
+    count: int,
+    ids: Array,
+    products: Array,
+) -> None:
+    """The rows nearest to every query: the `count` best by their codes, compared as they are. ids, products: (q, k).
+
+    codes, code_scales: (n, d) int8 and (n,), of all rows. values, scales: the rows; biased: the queries for these.
+    """
+    best = np.empty(count, dtype=np.float32)
+    for q in range(queries.shape[0]):
+        found = _best_codes(codes, code_scales, queries[q], count)
+        score_rows(values, scales, OWN_ROWS, found, biased[q], best, np.int64(0), count)
+        order = np.argsort(-best, kind="mergesort")
+        for i in range(ids.shape[1]):
+            ids[q, i], products[q, i] = (found[order[i]], best[order[i]]) if i < count else (-1, -np.inf)
+
+
+@jit
 def _follow(
     values: Array,
     scales: Array,
-    row_of: Array,
     ends: Array,
     links: Array,
     starts: Array,
@@ -119,7 +160,7 @@ def _follow(
 ) -> Any:
     """Best first along the links: always on from the best row not yet left, until the `effort` best are. -> best first
 
-    row_of: of the numbers that are linked; (0,) where these are rows. stamps: of the rows that were seen.
+    stamps: of the rows that were seen.
     """
     best, found = np.empty(effort, dtype=np.float32), np.empty(effort, dtype=np.int32)
     left = np.zeros(effort, dtype=np.bool_)
@@ -128,14 +169,13 @@ def _follow(
     size: Any = np.int64(0)
     place: Any = np.int64(0)
     count: Any = np.int64(0)
-    for number in starts:
-        row = row_of[number] if row_of.shape[0] else number
+    for row in starts:
         if stamps[row] != stamp:
             stamps[row] = stamp
-            fresh[count] = number
+            fresh[count] = row
             count += 1
     while True:
-        score_rows(values, scales, row_of, fresh, query, scores, np.int64(0), count)
+        score_rows(values, scales, OWN_ROWS, fresh, query, scores, np.int64(0), count)
         for i in range(count):
             score = scores[i]
             if size == effort and score <= best[size - 1]:
@@ -164,10 +204,10 @@ def _follow(
             fresh, scores = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.float32)
         count = np.int64(0)
         for e in range(first, last):
-            row = row_of[links[e]] if row_of.shape[0] else links[e]
+            row = links[e]
             if stamps[row] != stamp:
                 stamps[row] = stamp
-                fresh[count] = links[e]
+                fresh[count] = row
                 count += 1
 
 
@@ -178,47 +218,24 @@ def nearest_linked(
     ends: Array,
     links: Array,
     entries: Array,
-    entry_ends: Array,
-    entry_links: Array,
-    top: int,
+    codes: Array,
+    code_scales: Array,
     queries: Array,
-    without: Array,
+    biased: Array,
     effort: int,
-    wide: int,
     stamps: Array,
     stamp: int,
     ids: Array,
     products: Array,
 ) -> None:
-    """The rows nearest to every query: the best of a few entries, from there of all entries, from there of all rows.
+    """The rows nearest to every query: the best of all entries by their codes, and from there along the links.
 
-    values, scales: the rows. ends, links: of the rows. entries: (e,) rows to begin at, in no order, of which the first
-    `top` are all looked at; entry_ends, entry_links: between these, by place. without: (q,) a row that each query does
-    not see, or (0,). effort, wide: rows, and entries, that are kept on the way. stamps: (n,), none of them `stamp` or
-    the 2 q that follow. ids, products: (q, k) are filled.
+    values, scales: the rows. ends, links: of the rows. entries: (e,) rows to begin at; codes, code_scales: (e, d) int8
+    and (e,), of these. biased: the queries for the rows. effort: rows that are kept on the way. stamps: (n,), none of
+    them `stamp` or the q that follow. ids, products: (q, k) are filled.
     """
-    first, few = np.empty(top, dtype=np.int32), np.empty(top, dtype=np.float32)
-    for i in range(top):
-        first[i] = i
     for q in range(queries.shape[0]):
-        query, mark = queries[q], stamp + 2 * q
-        if without.shape[0]:
-            stamps[without[q]] = mark
-        score_rows(values, scales, entries, first, query, few, np.int64(0), top)
-        starts = np.empty(min(_STARTS, top), dtype=np.int64)
-        for i in range(starts.shape[0]):
-            starts[i] = 0
-            for j in range(top):
-                if few[j] > few[starts[i]]:
-                    starts[i] = j
-            few[starts[i]] = -np.inf
-        near, _ = _follow(values, scales, entries, entry_ends, entry_links, starts, query, wide, stamps, mark)
-        begin = np.empty(near.shape[0], dtype=np.int64)
-        for i in range(near.shape[0]):
-            begin[i] = entries[near[i]]
-        if without.shape[0]:
-            stamps[without[q]] = mark + 1
-        found, best = _follow(values, scales, OWN_ROWS, ends, links, begin, query, effort, stamps, mark + 1)
-        count = min(ids.shape[1], found.shape[0])
+        starts = entries[_best_codes(codes, code_scales, queries[q], min(_STARTS, entries.shape[0]))]
+        found, best = _follow(values, scales, ends, links, starts, biased[q], effort, stamps, stamp + q)
         for i in range(ids.shape[1]):
-            ids[q, i], products[q, i] = (found[i], best[i]) if i < count else (-1, -np.inf)
+            ids[q, i], products[q, i] = (found[i], best[i]) if i < found.shape[0] else (-1, -np.inf)

@@ -17,7 +17,8 @@ from longwave.plan import Structure
 from longwave.rows.encoded import Compact, Quantized
 from longwave.spectrum.basis import Basis, Part
 from longwave.spectrum.spectrum import Spectrum
-from longwave.stores import links
+from longwave.stores import codes, links
+from longwave.stores.codes import Codes
 from longwave.stores.faiss import Faiss
 from longwave.stores.links import Links
 from longwave.types import Array, Sparse
@@ -131,15 +132,19 @@ def unpack_rows(name: str, arrays: Mapping[str, Array], kind: str = "") -> Any:
     return Compact(codes, take(arrays, f"{name}_scales", (np.float32,), length))
 
 
-def pack_search(name: str, search: Faiss | Links) -> dict[str, Array]:
+def pack_search(name: str, search: Faiss | Links | Codes) -> dict[str, Array]:
     """The arrays of a search over the vectors, by name."""
     if isinstance(search, Faiss):
         return {name: search.pack()}
     return {f"{name}_{part}": array for part, array in search.pack().items()}
 
 
-def unpack_first(name: str, arrays: Mapping[str, Array], known: Structure | None, rows: Any) -> Faiss | Links | None:
+def unpack_first(
+    name: str, arrays: Mapping[str, Array], known: Structure | None, rows: Any
+) -> Faiss | Links | Codes | None:
     """The search over the vectors that `pack_search` took apart. rows: that it searches."""
+    if known is not None and known.kind == codes.KIND:
+        return Codes.unpack(rows, known)
     if known is None or known.kind != links.KIND:
         return unpack_search(name, arrays, known, rows.shape)
     own = {n.removeprefix(f"{name}_"): array for n, array in arrays.items() if n.startswith(f"{name}_")}

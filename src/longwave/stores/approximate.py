@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from longwave.stores.codes import Codes
 from longwave.stores.faiss import Faiss
 from longwave.stores.links import Links
 from longwave.stores.store import ScannedStore
@@ -19,7 +20,7 @@ class Approximate:
     """over: the rows. by: what searches them."""
 
     over: ScannedStore
-    by: Faiss | Links
+    by: Faiss | Links | Codes
 
     @property
     def dimension(self) -> int:
