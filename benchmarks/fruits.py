@@ -12,13 +12,11 @@ import warnings
 import numpy as np
 
 from benchmarks import measure
-from longwave import BestFirst, Euclidean, Index, Spectral
+from longwave import QUICK, Euclidean, Index, Spectral
 from longwave.datasets import shared
 from longwave.evaluation import label_judgements, mean_average_precision
 
 FIRST = 20_000
-# The walk ends as soon as it has as many vertices as hits.
-QUICK = BestFirst(margin=1.0, most=1.0)
 
 
 def load():

@@ -18,7 +18,7 @@ __all__ = [
     "Index", "Hits", "Spectrum", "Collection", "open", "create", "Client", "Remote",
     "Chebyshev", "Lanczos", "Simultaneous", "Exact",
     "LowPass", "Heat", "Ideal", "Walk", "PowerIteration", "Polynomial",
-    "BestFirst", "Spectral", "ConjugateGradient", "Hybrid", "RandomWalk", "GaussSeidel", "ChebyshevFilter",
+    "BestFirst", "QUICK", "Spectral", "ConjugateGradient", "Hybrid", "RandomWalk", "GaussSeidel", "ChebyshevFilter",
     "RandomProjection", "Precomputed", "Euclidean",
     "Power", "Local", "Anchor", "Blend", "PAPER",
     "LongwaveError", "LongwaveWarning", "datasets",
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from longwave.search.blending import Anchor, Blend
     from longwave.search.euclidean import Euclidean
     from longwave.solvers import (
+        QUICK,
         BestFirst,
         ChebyshevFilter,
         ConjugateGradient,

@@ -178,7 +178,8 @@ class Index(Snapshot):
             raise InputError("k='auto' reads the scores of a manifold search; give a number with solver=Euclidean()")
         find = partial(scoring.search, self, asked, **options)
         hits = shaped(self, shape, filter, find, root=getattr(mixed, "root", 1.0))
-        return with_columns(self, replace(hits, queries=asked.numbers), columns)
+        hits = hits if asked.numbers is None else replace(hits, queries=asked.numbers)
+        return with_columns(self, hits, columns)
 
     def search_by_id(self, ids: ArrayLike, k: int | str = 10, *, include_self: bool = False, **options: Any) -> Hits:
         """More like these: the vectors of known items are the queries, one query for each id.

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import longwave as lw
+from longwave import plan
 from longwave.datasets import fashion_mnist
 from longwave.errors import CorruptIndexError, FileError
 from longwave.stores.approximate import Approximate
@@ -25,7 +26,8 @@ def images():
 def before_and_after(images, tmp_path_factory):
     """The same collection with a scanned segment, and folded; and its folder."""
     path = tmp_path_factory.mktemp("folding") / "clothes.longwave"
-    with lw.create(path, images[:BASE]) as living:
+    with pytest.MonkeyPatch.context() as patch, lw.create(path, images[:BASE]) as living:
+        patch.setattr(plan, "_CODED", 1 << 20)  # links pay beyond 10,000 of these; here they do so sooner
         for start in range(BASE, BASE + ADDED, 500):
             living.add(images[start : start + 500])
         living.remove([BASE + 3])

@@ -13,6 +13,7 @@ import numpy as np
 
 from longwave.rows.compiled import Array, _serial
 from longwave.rows.row_loops import OWN_ROWS, jit, score_rows, stored_bias
+from longwave.rows.walk_loops import search_part
 
 # Squared distances below this are rounding of float32 products (`graph.weights`).
 _ROUNDING = 1e-6
@@ -147,3 +148,61 @@ def anchored(
         if low < n and targets[low] == ids[j]:
             mixed[low] = 1.0 + weight + last * (nearest + 1)
     return mixed
+
+
+@_serial(nogil=True)
+def second_search(
+    ids: Array,
+    products: Array,
+    query: Array,
+    observing: Any,
+    scales: Array,
+    part_of: Array,
+    part: int,
+    graph: Any,
+    rows: Any,
+    limits: Any,
+    gains: Array,
+    balance: Array,
+    allowed: Array,
+    waves: Array,
+    stamps: Array,
+    stamp: int,
+    vectors: Any,
+    blending: Any,
+    trusting: Any,
+) -> Any:
+    """From the list of a query to the scores of its candidates: all that lies behind the first search, in one call.
+
+    Where all of y is in one part of U, as nearly always. observing: arguments of `observe`, beside the list and the
+    scales. part_of: (n,), of the vertices; part: that of the nearest. graph, rows, limits, gains, balance, allowed,
+    waves, stamps, stamp: for `search_part`. vectors, blending: for `anchored`. trusting: for
+    `trust_features`. -> candidates, ascending, none where y is in several parts; their scores; what trust is made of
+    """
+    vertices, y = observe(ids, products, *observing, scales)
+    known = trust_features(ids, products, trusting[0], vertices, y, *trusting[1:])
+    for vertex in vertices:
+        if part_of[vertex] != part:
+            return vertices[:0], y[:0], known
+    seeds, near = np.empty(vertices.shape[0] + ids.shape[0], dtype=np.int64), vertices.shape[0]
+    seeds[:near] = vertices
+    for vertex in ids:
+        if vertex >= 0 and part_of[vertex] == part:
+            seeds[near] = vertex
+            near += 1
+    found, scores, _, _, _, _ = search_part(
+        *graph, rows, seeds[:near], y, limits, gains, balance, allowed, waves, stamps, stamp
+    )
+    others = 0
+    for vertex in ids:
+        others += int(vertex >= 0 and part_of[vertex] != part)
+    size = found.shape[0]
+    targets, reached = np.empty(size + others, dtype=np.int64), np.zeros(size + others, dtype=np.float32)
+    targets[:size], reached[:size] = found, scores
+    for vertex in ids:  # near, but nothing leads there
+        if vertex >= 0 and part_of[vertex] != part:
+            targets[size] = vertex
+            size += 1
+    order = np.argsort(targets)
+    targets, reached = targets[order], reached[order]
+    return targets, anchored(*vectors, query, targets, reached, ids, products, *blending), known

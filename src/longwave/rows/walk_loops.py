@@ -368,17 +368,10 @@ def search_part(
     rows: Any,
     seeds: Array,
     y: Array,
-    at_zero: float,
+    limits: Any,
     gains: Array,
     balance: Array,
     allowed: Array,
-    count: int,
-    least: int,
-    most: int,
-    margin: float,
-    alpha: float,
-    sweeps: int,
-    tolerance: float,
     waves: Array,
     stamps: Array,
     stamp: int,
@@ -386,11 +379,13 @@ def search_part(
     """The best vertices of the component that y is in, and their scores, in no order.
 
     indptr, indices, data: 𝒲, CSR. rows: of U, a dense part or the sparse columns. seeds: vertices, of which the first,
-    distinct, have y. at_zero: what y passes on itself. gains: of the waves. balance: of the vertices, or (0,). allowed:
-    mask of the vertices, or (0,). alpha: of the linear system, below 0 for none. waves: zeros, which are filled.
+    distinct, have y. limits: h(0) where y passes on itself, hits, vertices to expand at least and at most, margin, α of
+    the linear system or −1, sweeps, tolerance. gains: of the waves. balance: of the vertices, or (0,). allowed: mask of
+    the vertices, or (0,). waves: zeros, which are filled.
     -> all allowed seeds and about the `count` best others (c,), their scores (c,); the expanded vertices, what the
     linear system added to the spectral value of each; vertices seen, sweeps made.
     """
+    at_zero, count, least, most, margin, alpha, sweeps, tolerance = limits
     peak = np.float32(0)
     for value in y:
         peak = max(peak, abs(value))
@@ -423,9 +418,9 @@ def search_part(
         expanded[i], added[i] = seen[order[i]], (x[order[i]] - spectral[order[i]]) * peak
     values, ids = np.empty(count, dtype=np.float32), np.empty(count, dtype=np.int32)
     held = np.int64(0)
-    for place in order:
+    for place in range(given, seen.shape[0]):
         vertex = seen[place]
-        if place >= given and (allowed.shape[0] == 0 or allowed[vertex]):
+        if allowed.shape[0] == 0 or allowed[vertex]:
             held = _offer(values, ids, held, x[place] * gain[place], vertex)
     found, scores = np.empty(held + given, dtype=np.int64), np.empty(held + given, dtype=np.float32)
     for i in range(held):

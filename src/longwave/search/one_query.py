@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from longwave.graph.weights import Local
 from longwave.rows.encoded import Compact, plain, stored_rows
@@ -21,13 +22,14 @@ from longwave.search.queries import Queries
 from longwave.search.snapshot import Snapshot
 from longwave.search.trust import ASKED, chance
 from longwave.solvers import BestFirst, Solver
-from longwave.solvers.graph_walk import ground_of, walk
+from longwave.solvers.graph_walk import ALL, ground_of, limits, walk
 from longwave.solvers.spectral import Spectral
 from longwave.stores.approximate import Approximate
 from longwave.stores.memory import Memory
 from longwave.threads import turn
 from longwave.types import Array, Filter, Hits
 
+_NO_TARGETS: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 _SPECTRAL = {complement: Spectral(complement) for complement in (True, False)}
 
 
@@ -92,41 +94,52 @@ def _answer(
     began = perf_counter()
     found = snapshot.vertices.search(queries.regions, looked_up)
     ids, products = found.ids[0], found.similarities[0]
-    vertices, y = query_loops.observe(
-        ids, products, neighbors, kernel.neighbor, kernel.query_steepness, kernel.exponent, read.scales
-    )
-    if not len(vertices) or ids[-1] < 0:
+    if ids[-1] < 0:
         return None
     second = perf_counter()
-    walked = walk(
-        ground_of(snapshot.system),
-        vertices,
-        y,
-        filter,
-        _SPECTRAL[solver.complement],
-        count=candidate_count(blend, k),
-        more=np.sort(ids),
-        walking=solver,
-    )
-    if items.count_in(walked.targets) < k:
+    ground, count = ground_of(snapshot.system), candidate_count(blend, k)
+    own = _SPECTRAL[solver.complement]
+    observing = neighbors, kernel.neighbor, kernel.query_steepness, kernel.exponent
+    spread = products[min(SPREAD, len(products)) - 1]
+    blending = 1 - SAME * len(query) ** 0.5, spread, blend.weight, blend.steepness, blend.root, LAST
+    vectors, trusting = (read.rows, read.row_scales), (ASKED, read.reach, read.labels, read.sizes)
+    targets, part = _NO_TARGETS, int(ground.part_of[ids[0]])
+    if 0 <= part < ground.n_dense:
+        gains, at_zero = ground.gains(filter, own)
+        gains, scratch = gains[ground.columns[part]], ground.borrow()
+        targets, mixed, known = query_loops.second_search(
+            ids,
+            products,
+            query,
+            observing,
+            read.scales,
+            ground.part_of,
+            part,
+            ground.graph,
+            ground.rows[part],
+            limits(ground, at_zero if solver.complement else 0.0, filter, count, solver),
+            gains,
+            ground.balance,
+            ALL,
+            np.zeros(len(gains), dtype=np.float32),
+            scratch.stamps,
+            scratch.next_walk(),
+            vectors,
+            blending,
+            trusting,
+        )
+        ground.give_back(scratch)
+    if not len(targets):  # y is in several parts, or in small ones
+        vertices, y = query_loops.observe(ids, products, *observing, read.scales)
+        if not len(vertices):
+            return None
+        walked = walk(ground, vertices, y, filter, own, count=count, more=np.sort(ids), walking=solver)
+        targets = walked.targets
+        mixed = query_loops.anchored(*vectors, query, targets, walked.scores, ids, products, *blending)
+        known = query_loops.trust_features(ids, products, ASKED, vertices, y, *trusting[1:])
+    if items.count_in(targets) < k:
         return None
-    mixed = query_loops.anchored(
-        read.rows,
-        read.row_scales,
-        query,
-        walked.targets,
-        walked.scores,
-        ids,
-        products,
-        1 - SAME * len(query) ** 0.5,
-        products[min(SPREAD, len(products)) - 1],
-        blend.weight,
-        blend.steepness,
-        blend.root,
-        LAST,
-    )
     order = np.argsort(-mixed, kind="stable")[:k]
-    known = query_loops.trust_features(ids, products, ASKED, vertices, y, read.reach, read.labels, read.sizes)
-    places, values = items.expand(walked.targets[order][None, :], mixed[order][None, :], k)
+    places, values = items.expand(targets[order][None, :], mixed[order][None, :], k)
     seconds = second - began, perf_counter() - second
     return Hits(items.ids[places], values, confidence=chance(np.array([known])), route="sublinear", seconds=seconds)

@@ -83,7 +83,6 @@ def search(
         return _join([_euclidean(snapshot, part, wanted) for part in _batches(snapshot, queries)])
     formula = Formula(filter, solver, blend)
     few = plan.is_few(len(queries), k) and wanted.share >= LEAST_SHARE
-    few = few and isinstance(solver, SublinearSolver) and solver.serves(snapshot.system)
     usual = few and cut is None and allowed is None and region_sum == SUMS[0]
     if usual and one_query.serves(snapshot, queries, solver, blend):
         assert isinstance(solver, BestFirst)
@@ -92,6 +91,7 @@ def search(
         hits = one_query.answer(snapshot, queries, k, **own)  # type: ignore[arg-type]
         if hits is not None:
             return hits
+    few = few and isinstance(solver, SublinearSolver) and solver.serves(snapshot.system)
     looked_up = lists_needed(snapshot, neighbors)
     if few and blend is not None:
         looked_up = max(looked_up, _near_count(blend, wanted))

@@ -1,7 +1,7 @@
 """Ways to evaluate x = h(𝒲) y, with one signature: solver(system, observation, filter) -> Solution."""
 
 from longwave.registry import register
-from longwave.solvers.best_first import BestFirst
+from longwave.solvers.best_first import QUICK, BestFirst
 from longwave.solvers.chebyshev_filter import ChebyshevFilter
 from longwave.solvers.conjugate_gradient import ConjugateGradient, Hybrid
 from longwave.solvers.gauss_seidel import GaussSeidel
@@ -12,6 +12,7 @@ from longwave.solvers.system import Solver, System
 from longwave.solvers.walk import RandomWalk
 
 __all__ = [
+    "QUICK",
     "BestFirst",
     "ChebyshevFilter",
     "ConjugateGradient",

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,9 +31,13 @@ from longwave.types import Array, Filter, Sparse
 
 # No part of U: what y has there is passed on as it is.
 _NOWHERE = -1
-_NO_MASK: NDArray[np.bool_] = np.zeros(0, dtype=bool)
 _NO_NUMBERS: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
 _NO_VERTICES: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+#: Instead of a mask: all may be found.
+ALL: NDArray[np.bool_] = np.zeros(0, dtype=bool)
+#: Numbers that the loops of a walk take: h(0) where y passes on itself, hits, vertices to expand at least and at most,
+#: margin, α of the linear system or −1, sweeps, tolerance.
+Limits: TypeAlias = tuple[float, int, int, int, float, float, int, float]
 # Vertices that are expanded for however few hits: the solve wants some around them.
 _LEAST = 32
 # Targets outside of the graph that are scored for each that is wanted.
@@ -190,6 +195,11 @@ class Ground:
             found = self._gains[key] = solver.gains(self.spectrum, filter)
         return found
 
+    @cached_property
+    def n_dense(self) -> int:
+        """Dense parts of U; the sparse columns come behind them."""
+        return len(self.rows) - 1
+
     def borrow(self) -> _Scratch:
         """Something to write to that no other walk has."""
         try:
@@ -205,15 +215,14 @@ class Ground:
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    """What is asked of every part. gains: (r,) of the waves. direct: h(0) where y passes on itself. alpha: or −1."""
+    """What is asked of every part. gains: (r,) of the waves. at_zero: h(0). limits: of the walk."""
 
     gains: NDArray[np.float32]
     at_zero: float
     complement: bool
-    alpha: float
     count: int
     allowed: NDArray[np.bool_]
-    walking: Walking
+    limits: Limits
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,6 +234,14 @@ class _Piece:
     shifted: tuple[Array, Array] = (_NO_VERTICES, _NO_NUMBERS)
     seen: int = 0
     sweeps: int = 0
+
+
+def limits(ground: Ground, at_zero: float, filter: Filter, count: int, walking: Walking) -> Limits:
+    """How far a walk for so many hits goes, as the loops take it. at_zero: what y passes on itself."""
+    least, most = (int(min(max(_LEAST, times * count), ground.n)) for times in (walking.least, walking.most))
+    alpha = filter.alpha if walking.local and isinstance(filter, LowPass) else -1.0
+    size = min(count, ground.n)
+    return at_zero, size, least, max(least, most), walking.margin, alpha, walking.sweeps, walking.tolerance
 
 
 def ground_of(system: System) -> Ground:
@@ -257,10 +274,9 @@ def walk(
         gains,
         at_zero,
         solver.complement,
-        filter.alpha if walking.local and isinstance(filter, LowPass) else -1.0,
         count,
-        _NO_MASK if allowed is None else allowed,
-        walking,
+        ALL if allowed is None else allowed,
+        limits(ground, at_zero if solver.complement else 0.0, filter, count, walking),
     )
     values = np.asarray(y, dtype=np.float32)
     near = _NO_VERTICES if more is None else more[more < ground.n]
@@ -304,28 +320,18 @@ def _in_part(ground: Ground, task: _Task, part: int, vertices: Array, y: Array, 
         return _Piece(targets[kept], scores[kept])
     from longwave.rows import walk_loops
 
-    walking, rows, columns = task.walking, ground.rows[part], ground.columns[part]
-    least, most = (int(min(max(_LEAST, times * task.count), ground.n)) for times in (walking.least, walking.most))
-    scratch = ground.borrow()
+    columns, scratch = ground.columns[part], ground.borrow()
     try:
-        dense = part < len(ground.rows) - 1
         targets, scores, expanded, added, seen, sweeps = walk_loops.search_part(
             *ground.graph,
-            rows,
+            ground.rows[part],
             np.concatenate([vertices, near]),
             y,
-            task.at_zero if task.complement else 0.0,
+            task.limits,
             task.gains[columns],
             ground.balance,
             task.allowed,
-            min(task.count, ground.n),
-            least,
-            max(least, most),
-            walking.margin,
-            task.alpha,
-            walking.sweeps,
-            walking.tolerance,
-            np.zeros(columns.stop - columns.start, dtype=np.float32) if dense else scratch.waves,
+            np.zeros(columns.stop - columns.start, dtype=np.float32) if part < ground.n_dense else scratch.waves,
             scratch.stamps,
             scratch.next_walk(),
         )

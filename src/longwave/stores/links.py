@@ -34,7 +34,7 @@ _SPARSE, _CODED = 64, 1 << 21
 # Entries beside these, one for each part that no link leads to.
 _UNREACHED = 20_000
 # Neighbours that links are chosen from where no lists are given.
-_LISTS = 32
+_LISTS = 50
 # Rows that are kept on the way, in steps: the first that reaches the wanted recall is taken.
 _EFFORTS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 #: Recall of the nearest 10 where nothing is said.
