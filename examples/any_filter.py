@@ -1,4 +1,4 @@
-"""The filter is chosen at query time: the same index, from local to global."""
+"""Choose the filter when you search: one index, from near neighbours to the whole group."""
 
 import numpy as np
 

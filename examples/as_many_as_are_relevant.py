@@ -1,4 +1,4 @@
-"""Hits that end where relevance ends, near-duplicates folded, and diverse ones."""
+"""End the list where relevance ends, fold near-duplicates, and ask for hits that differ."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Fifty labels to labels of everything, clusters, and a signal without its noise: the same basis, other questions."""
+"""Spread fifty labels to everything, find clusters, and clean a noisy signal, all with one index."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A graph of your own: personalised PageRank from any items, without a vector."""
+"""Use a graph of your own: personalised PageRank from any items, without a vector."""
 
 import networkx as nx
 

@@ -1,4 +1,4 @@
-"""Several vectors per item, several per query: the item's score pools those of its regions."""
+"""Several vectors for each item, and several for one query: one hit for each item."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""In scikit-learn: a pipeline whose embedding is the manifold's, and a classifier for few labels."""
+"""In scikit-learn: an embedding along the manifold in a pipeline, and a classifier that needs few labels."""
 
 import numpy as np
 from sklearn.datasets import load_digits

@@ -6,6 +6,8 @@ from griffe import Extension
 
 # An example: lines from `>>>` to the next empty line.
 _EXAMPLE = re.compile(r"^(>>> .*(?:\n.+)*)", re.MULTILINE)
+# What announces an indented block; Markdown needs only the indentation.
+_COLONS = re.compile(r"^::\n", re.MULTILINE)
 
 
 class Examples(Extension):
@@ -14,4 +16,5 @@ class Examples(Extension):
     def on_instance(self, *, obj, **_):
         """Rewrite one docstring."""
         if obj.docstring:
-            obj.docstring.value = _EXAMPLE.sub(r"```pycon\n\1\n```", obj.docstring.value)
+            text = _COLONS.sub("", obj.docstring.value)
+            obj.docstring.value = _EXAMPLE.sub(r"```pycon\n\1\n```", text)

@@ -21,6 +21,8 @@ from handbook.blocks import script  # noqa: E402
 PAGES = {"changelog.md": ROOT / "CHANGELOG.md"}
 # Files outside of docs/ that documents lead to; on the site they are below files/.
 FILES = ("benchmarks/results/*", "examples/*.py", "LICENSE", "CITATION.cff")
+# Pages that are alone in their part of the menu: without the list of their neighbours beside them.
+ALONE = ("index.md", "get-started.md", "concepts.md")
 OPTIONS = "<!-- options of build -->"
 _LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")
 
@@ -56,6 +58,8 @@ def on_page_markdown(markdown, page, config, files):
     """Documents link to files as they lie in the clone; here the links lead to their places on the site."""
     own = page.file.src_uri
     source = PAGES.get(own, DOCS / own)
+    if own in ALONE:
+        page.meta["hide"] = ["navigation"]
 
     def moved(match):
         path = Path(os.path.normpath(source.parent / match[1]))

@@ -15,7 +15,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 SITE = Path(__file__).parents[1] / "site"
-SIZES = {"desktop": (1400, 900), "phone": (390, 844)}
+SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 
 
 class _Quiet(SimpleHTTPRequestHandler):
