@@ -52,10 +52,7 @@ def build(
     texts: t.Texts = None,
     text_encoder: t.TextEncoder = None,
     words: t.Words = WORDS,
-    groups: Annotated[
-        str | None,
-        typer.Option(metavar="F", help=f"File with the item of each vector, where items have several ({o.LABELS})."),
-    ] = None,
+    groups: o.Groups = None,
     ids: Annotated[
         str | None,
         typer.Option(metavar="F", help=f"File with the id of each item; by default its row number ({o.LABELS})."),

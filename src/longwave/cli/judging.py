@@ -36,9 +36,7 @@ def evaluate_command(
         str | None,
         typer.Option(metavar="F", help=f"File with the label of each item, instead of --truth ({o.LABELS})."),
     ] = None,
-    query_labels: Annotated[
-        str | None, typer.Option(metavar="F", help="File with the label of each query, with --labels.")
-    ] = None,
+    query_labels: o.QueryLabels = None,
     setup: Annotated[
         str, typer.Option(help="With a gnd_*.pkl of the revisited sets, the answers that count: easy, medium or hard.")
     ] = "medium",

@@ -24,12 +24,6 @@ from longwave.errors import InputError, plural
 from longwave.progress import bars
 from longwave.texts import Library
 
-Vectors = Annotated[str, typer.Argument(metavar="VECTORS", help=f"Vectors, one per row ({o.FILES}).")]
-Groups = Annotated[
-    str | None,
-    typer.Option(metavar="F", help=f"File with the item of each vector, where items have several ({o.LABELS})."),
-]
-
 
 @app.command()
 def add(
@@ -42,7 +36,7 @@ def add(
         str | None,
         typer.Option(metavar="F", help=f"File with the id of each item; by default numbers go on ({o.LABELS})."),
     ] = None,
-    groups: Groups = None,
+    groups: o.Groups = None,
     metadata: o.Metadata = None,
     images: Annotated[
         Path | None,
@@ -138,9 +132,9 @@ def remove(
 @app.command()
 def replace(
     index: o.IndexPath,
-    vectors: Vectors,
+    vectors: o.Vectors,
     ids: Annotated[str, typer.Option(metavar="F", help=f"File with the id of each item ({o.LABELS}).")],
-    groups: Groups = None,
+    groups: o.Groups = None,
     metadata: o.Metadata = None,
 ) -> None:
     """Replace the vectors of items of an index, in one step.

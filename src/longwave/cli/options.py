@@ -38,6 +38,11 @@ HitsFile = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="F", help="File to write all hits to: .npz, .json or .csv.")
 ]
 Queries = Annotated[str, typer.Argument(metavar="QUERIES", help=f"Query vectors, one per row ({FILES}).")]
+Groups = Annotated[
+    str | None,
+    typer.Option(metavar="F", help=f"File with the item of each vector, where items have several ({LABELS})."),
+]
+Vectors = Annotated[str, typer.Argument(metavar="VECTORS", help=f"Vectors, one per row ({FILES}).")]
 FilterText = Annotated[
     str,
     typer.Option(
@@ -115,6 +120,7 @@ TruthFile = Annotated[
         "published, gnd_*.mat, gnd_*.pkl, or the folder of the text files of Oxford or Paris.",
     ),
 ]
+QueryLabels = Annotated[str | None, typer.Option(metavar="F", help="File with the label of each query, with --labels.")]
 SolverText = Annotated[
     str | None,
     typer.Option(

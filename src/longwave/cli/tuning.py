@@ -37,9 +37,7 @@ def tune(
         str | None,
         typer.Option(metavar="F", help=f"File with the label of each vector, instead of --truth ({o.LABELS})."),
     ] = None,
-    query_labels: Annotated[
-        str | None, typer.Option(metavar="F", help="File with the label of each query, with --labels.")
-    ] = None,
+    query_labels: o.QueryLabels = None,
     seed: Annotated[int, typer.Option(help="Seed of the random numbers: the same seed gives the same answer.")] = 0,
 ) -> None:
     """Look for better settings, where answers are known.
