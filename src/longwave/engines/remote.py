@@ -19,7 +19,8 @@ from longwave.engines.stores import EngineStore
 from longwave.errors import DataWarning, InputError, NotAnIndexError
 from longwave.items.items import labels_of
 from longwave.metadata import Condition, parse
-from longwave.metadata.conditions import settled, unknown_column
+from longwave.metadata.messages import check_columns
+from longwave.metadata.settling import settled
 from longwave.rows.vectors import normalize
 from longwave.search.defaults import chosen_blend, known_filter
 from longwave.search.euclidean import Euclidean
@@ -192,11 +193,7 @@ class Remote:
         if columns is None:
             return hits
         known = self._record.columns
-        if isinstance(columns, str) or not all(isinstance(name, str) for name in columns):
-            raise InputError(f"columns must be a list of names, got {columns!r}")
-        for name in columns:
-            if name not in known:
-                raise unknown_column(name, list(known))
+        check_columns(columns, list(known))
         rows = [self._engine.metadata(one.numbers[:width], [known[name] for name in columns]) for one in found]
         return replace(hits, columns={name: [dict(row)[known[name]] for row in rows] for name in columns})
 
