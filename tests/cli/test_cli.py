@@ -83,6 +83,20 @@ def test_evaluate_with_truth_and_queries_without_positives(folder, digits_split)
     code, out, _ = run("evaluate", "d.longwave", "q.npy", "--truth", "t.json", cwd=folder)
     assert code == 0
     assert "over 199 queries (1 without positives left out)" in out
+    right = [entry["positive"] for entry in entries]
+    (folder / "plain.json").write_text(json.dumps(right))
+    lines = [f"t{number} 0 {item} 1\n" for number, own in enumerate(right) for item in own]
+    (folder / "qrels.txt").write_text("".join(lines))
+    (folder / "topics.txt").write_text("".join(f"t{number}\n" for number in range(len(right))))
+    same = ("evaluate", "d.longwave", "q.npy", "--json", "--truth")
+    means = []
+    for form in (("t.json",), ("plain.json",), ("qrels.txt", "--query-ids", "topics.txt")):
+        code, out, err = run(*same, *form, cwd=folder)
+        assert code == 0, err
+        own = json.loads(out)["searches"][0]
+        means.append({name: own[name] for name in ("mAP", "P@5", "nDCG@10")})
+    assert means[0] == means[1] == means[2]
+    assert "--query-ids F" in run(*same, "qrels.txt", cwd=folder)[2]
 
 
 def test_evaluate_with_ground_truth_as_it_is_published(tmp_path, digits_split):
@@ -604,6 +618,14 @@ def test_tune_by_labels_and_what_it_refuses(tmp_path, digits_split):
     assert "there is nothing to tune" in run("tune", tmp_path / "v.npy")[2]
     assert "a label for each vector, 500, got 30" in run("tune", tmp_path / "v.npy", "--labels", tmp_path / "ql.npy")[2]
     assert "give --queries F" in run("tune", tmp_path / "v.npy", "--truth", tmp_path / "t.json")[2]
+    lines = [f"{q} 0 {i} 1\n" for q in range(30) for i in np.flatnonzero(labels[:500] == query_labels[q])]
+    (tmp_path / "qrels").write_text("".join(lines))
+    known = ("--queries", tmp_path / "q.npy", "--truth", tmp_path / "qrels")
+    code, out, err = run("tune", tmp_path / "v.npy", *known)
+    assert code == 0, err
+    assert "On these 30 queries" in " ".join(out.split())
+    few = run("tune", tmp_path / "v.npy", *known, "--query-ids", tmp_path / "l.npy")[2]
+    assert "an id for each query, 30, got 500" in few
 
 
 @pytest.mark.parametrize(

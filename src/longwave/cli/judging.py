@@ -12,7 +12,7 @@ from longwave.cli import options as o
 from longwave.cli import picture_options, results
 from longwave.cli.application import app
 from longwave.cli.asking import judged_question
-from longwave.cli.reading import truth_from
+from longwave.cli.reading import labels_from, truth_from
 from longwave.cli.screen import out
 from longwave.errors import InputError, writing
 from longwave.evaluation import Evaluation, evaluate
@@ -32,6 +32,7 @@ def evaluate_command(
         ),
     ],
     truth_file: o.TruthFile = None,
+    query_ids: o.QueryIds = None,
     labels: Annotated[
         str | None,
         typer.Option(metavar="F", help=f"File with the label of each item, instead of --truth ({o.LABELS})."),
@@ -69,6 +70,7 @@ def evaluate_command(
     \b
     longwave evaluate d.longwave q.npy --labels l.npy --query-labels ql.npy
     longwave evaluate oxford.longwave queries.npy --truth truth.json -k 1,5,20
+    longwave evaluate news.longwave queries.npy --truth qrels.txt --query-ids t.txt
     longwave evaluate paris.longwave queries.npy --truth gnd_paris6k.mat
     longwave evaluate holiday.longwave holiday/ --truth truth.json --json
 
@@ -82,7 +84,7 @@ def evaluate_command(
     opened = Index.load(index)
     truth = truth_from(truth_file, labels, query_labels, opened.ids)
     asked = judged_question(queries, truth_file, opened, encoder)
-    given = chosen.pop("query_groups")
+    given, called = chosen.pop("query_groups"), labels_from(query_ids)
     with bars() as progress:
         found = evaluate(
             opened,
@@ -90,7 +92,7 @@ def evaluate_command(
             truth,
             k=cuts,
             query_groups=asked.query_of if given is None else given,
-            names=asked.names,
+            names=asked.names if called is None else called.tolist(),
             batch=batch,
             whole=whole,
             euclidean=euclidean,

@@ -116,8 +116,17 @@ TruthFile = Annotated[
     typer.Option(
         "--truth",
         metavar="F",
-        help='Answers: {"queries": [{"positive": [...], "junk": [...]}, ...]} with ids of the index (.json); or as '
-        "published, gnd_*.mat, gnd_*.pkl, or the folder of the text files of Oxford or Paris.",
+        help='Answers: the right ids of each query, [[3, 17], [5]], or {"queries": [{"positive": [...], "junk": '
+        "[...]}, ...]} (JSON); a qrels file of TREC, lines of QUERY 0 ITEM GRADE; or as published, gnd_*.mat, "
+        "gnd_*.pkl, or the folder of the text files of Oxford or Paris.",
+    ),
+]
+QueryIds = Annotated[
+    str | None,
+    typer.Option(
+        metavar="F",
+        help=f"With a qrels file: file with the id of each query ({LABELS}); by default the rows are its numbered "
+        "queries, the lowest first.",
     ),
 ]
 QueryLabels = Annotated[str | None, typer.Option(metavar="F", help="File with the label of each query, with --labels.")]
