@@ -254,7 +254,7 @@ def test_lists_from_a_file(folder, digits_split):
         assert code == 0, err
         hits = lw.Index.load(folder / "g.longwave").search(digits_split[2], 9)
         np.testing.assert_allclose(hits.scores, expected.scores, atol=1e-5)
-    assert "neighbours given" in run("info", "g.longwave", cwd=folder)[1]
+    assert "neighbours given" in run("info", "g.longwave", "--details", cwd=folder)[1]
 
 
 @pytest.mark.parametrize("spectrum", ["lanczos", "simultaneous", "exact", "none"])
@@ -263,7 +263,7 @@ def test_every_spectrum(folder, spectrum):
     rank = () if spectrum == "none" else ("--rank", 30)
     code, _, err = run("build", "v.npy", "-o", name, "--k", 10, *rank, "--spectrum", spectrum, cwd=folder)
     assert code == 0, err
-    code, out, err = run("info", name, cwd=folder)
+    code, out, err = run("info", name, "--details", cwd=folder)
     assert code == 0, err
     assert ("none" if spectrum == "none" else "rank ") in out
 
@@ -285,7 +285,7 @@ def test_info_says_it_all(folder):
         assert word in out
     np.save(folder / "few.npy", np.abs(np.random.default_rng(0).normal(size=(6, 4))))
     run("build", "few.npy", "-o", "few.longwave", cwd=folder)
-    assert "clipped from 50" in " ".join(run("info", "few.longwave", cwd=folder)[1].split())
+    assert "clipped from 50" in " ".join(run("info", "few.longwave", "--details", cwd=folder)[1].split())
 
 
 @pytest.mark.parametrize(
@@ -539,7 +539,7 @@ def test_a_fast_index(folder):
     options = ("--k", 20, "--rank", 20, "--fast", "--second", "HNSW16")
     code, _, err = run("build", "v.npy", "-o", "fast.longwave", *options, cwd=folder)
     assert code == 0, err
-    code, out, _ = run("info", "fast.longwave", cwd=folder)
+    code, out, _ = run("info", "fast.longwave", "--details", cwd=folder)
     assert "first search" in out
     assert "HNSW16, effort" in out
     code, _, err = run("build", "v.npy", "-o", "x.longwave", "--k", 20, "--fast", "--first", "nonsense", cwd=folder)
@@ -588,7 +588,7 @@ def test_the_default_index_is_searched_as_the_library_searches_it(tmp_path, digi
     assert np.array_equal(found["ids"], hits.ids)
     assert np.allclose(found["confidence"], hits.confidence)
     assert index.settings == lw.Index.build(vectors[:600], progress=False).settings
-    told = " ".join(run("info", tmp_path / "i")[1].split())
+    told = " ".join(run("info", tmp_path / "i", "--details")[1].split())
     assert "kernel local:7,5,4,3, balanced True" in told
     assert "a search spreads from the 5 nearest vectors, and outstanding nearest neighbours stay in front" in told
 

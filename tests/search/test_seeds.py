@@ -131,7 +131,7 @@ def test_commands(tmp_path, club):
     rows = [line.split(",") for line in (tmp_path / "h.csv").read_text().splitlines()[1:]]
     for _, _, name, score in rows:
         assert float(score) == pytest.approx(expected[int(name[1:])], abs=1e-6)
-    code, out, _ = run("info", "c.longwave", cwd=tmp_path)
+    code, out, _ = run("info", "c.longwave", "--details", cwd=tmp_path)
     assert "78 edges of your own" in out
     assert "begin at items of it" in " ".join(out.split())
     (tmp_path / "bad.csv").write_text("a,b\nc\n")

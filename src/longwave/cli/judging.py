@@ -70,7 +70,7 @@ def evaluate_command(
     \b
     longwave evaluate d.longwave q.npy --labels l.npy --query-labels ql.npy
     longwave evaluate oxford.longwave queries.npy --truth truth.json -k 1,5,20
-    longwave evaluate news.longwave queries.npy --truth qrels.txt --query-ids t.txt
+    longwave evaluate news.longwave q.npy --truth qrels.txt --query-ids ids.txt
     longwave evaluate paris.longwave queries.npy --truth gnd_paris6k.mat
     longwave evaluate holiday.longwave holiday/ --truth truth.json --json
 

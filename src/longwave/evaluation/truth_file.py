@@ -26,7 +26,7 @@ def read_truth_file(path: str | Path) -> dict[str, Any]:
     """
     try:
         whole = read_json(path)
-        if isinstance(whole, list):
+        if isinstance(whole, list) and whole:
             whole = {"queries": [{"positive": own} if isinstance(own, list) else own for own in whole]}
         if not isinstance(whole, dict):
             raise TypeError(f"a {type(whole).__name__} at the top")
