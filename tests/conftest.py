@@ -1,3 +1,5 @@
+"""Fixtures that several rooms share: data sets, sample pictures, encoders."""
+
 from pathlib import Path
 
 import numpy as np

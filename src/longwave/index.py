@@ -379,7 +379,7 @@ class Index(Snapshot):
         return signals.smooth(self, signal, filter, tolerance=tolerance)
 
     def attach(self, about: Mapping[str, Any], arrays: Mapping[str, ArrayLike] | None = None) -> Index:
-        """An index that keeps facts of the user's beside its own: how the vectors were made, where the pictures are.
+        """An index that keeps facts of your own beside its own: how the vectors were made, where the pictures are.
 
         about: anything that JSON can hold. arrays: numbers or strings, by name. Both replace what was attached before.
         Facts that about["paths"] names, such as "pictures.folder", are paths: they are found again where the index was
@@ -410,7 +410,7 @@ class Index(Snapshot):
         """Open an index folder, memory-mapped: its newest version, or the one of this number.
 
         verify: read everything once and compare checksums; without it damage to large arrays may show as wrong scores.
-        kernel: the function that the index was built with, where it is one of the user's own.
+        kernel: the function that the index was built with, where it is a function of your own.
         """
         return cls(**fields_of(stored.load(path, version, verify=verify, kernel=kernel)))
 

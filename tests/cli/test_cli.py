@@ -543,7 +543,7 @@ def test_a_fast_index(folder):
     assert "first search" in out
     assert "HNSW16, effort" in out
     code, _, err = run("build", "v.npy", "-o", "x.longwave", "--k", 20, "--fast", "--first", "nonsense", cwd=folder)
-    assert (code, "'nonsense' is no search that faiss has" in err) == (1, True)
+    assert (code, "'nonsense' is not a search that faiss has" in err) == (1, True)
 
 
 def test_evaluate_takes_weights(folder):

@@ -137,7 +137,7 @@ def test_commands(tmp_path, club):
     (tmp_path / "bad.csv").write_text("a,b\nc\n")
     code, _, err = run("build", "--graph", "bad.csv", "-o", "d.longwave", cwd=tmp_path)
     assert code == 1
-    assert "line 2 is no edge" in err
+    assert "line 2 is not an edge" in err
 
 
 def test_sparse_matrices_from_files(tmp_path, club):

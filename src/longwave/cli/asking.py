@@ -74,8 +74,8 @@ def judged_question(text: str, truth: Path | None, index: Index, encoder: str | 
         return question_from([text], index, encoder=encoder)
     if truth.suffix in (".mat", ".pkl") or truth.is_dir() or not is_json(truth):
         raise InputError(
-            f"{truth} does not say which pictures of {text} ask; give query vectors, or the answers as JSON with "
-            '{"image": NAME, "box": [x0, y0, x1, y1], "positive": [...]} for each query'
+            f"{truth} does not say which pictures of {text} are the queries; give query vectors, or the answers as "
+            'JSON with {"image": NAME, "box": [x0, y0, x1, y1], "positive": [...]} for each query'
         )
     names = Names(pictures.list_pictures(text))
     files, boxes = [], []
@@ -83,7 +83,7 @@ def judged_question(text: str, truth: Path | None, index: Index, encoder: str | 
         name = names.find(str(entry.get("image")))
         if "image" not in entry:
             raise InputError(
-                f'{truth}: query {number} does not say which picture of {text} asks: give it "image": NAME'
+                f'{truth}: query {number} does not say which picture of {text} it is: give it "image": NAME'
             )
         if name is None:
             raise InputError(

@@ -1,4 +1,4 @@
-"""From vectors, pictures or texts to an index: build."""
+"""The command `build`: from vectors, pictures or texts to an index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command that writes an index to an engine of the user's: export."""
+"""The command `export`: an index written to a vector engine that you already have."""
 
 from __future__ import annotations
 

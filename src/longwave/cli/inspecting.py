@@ -1,4 +1,4 @@
-"""What an index holds, and whether it is well: info."""
+"""The command `info`: what an index holds, and whether it is well."""
 
 from __future__ import annotations
 

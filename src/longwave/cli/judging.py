@@ -1,4 +1,4 @@
-"""Searches with known answers: evaluate."""
+"""The command `evaluate`: how good searches are, by known answers."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def evaluate_command(
     index that asks is a hit like any other: name it under "junk" if it shall not count.
     """
     if as_json and as_csv:
-        raise InputError("say --json or --csv, not both")
+        raise InputError("give --json or --csv, not both")
     results.check_output(output, index, [queries], suffixes=(".json", ".csv"))
     cuts = _cuts(k)
     opened = Index.load(index)

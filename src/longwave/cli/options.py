@@ -208,7 +208,7 @@ def solver_from(text: str, *, complement: bool, tolerance: float | None, steps: 
             continue
         name = next((name for name in meant if name in taken), None)
         if name is None:
-            raise InputError(f"solver '{text}' has no --{option}")
+            raise InputError(f"solver '{text}' has no --{option}; leave it out")
         chosen[name] = value
     solver: Solver | Euclidean = registry.parse("solver", text, **chosen)
     return solver

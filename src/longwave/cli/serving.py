@@ -1,4 +1,4 @@
-"""Collections for other programs: serve (HTTP), mcp."""
+"""The commands `serve` and `mcp`: collections for other programs."""
 
 from __future__ import annotations
 

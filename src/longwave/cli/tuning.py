@@ -1,4 +1,4 @@
-"""Settings by known answers: tune."""
+"""The command `tune`: better settings, found by known answers."""
 
 from __future__ import annotations
 

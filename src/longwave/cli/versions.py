@@ -1,4 +1,4 @@
-"""The versions in an index folder: verify, history, vacuum."""
+"""The commands `verify`, `history` and `vacuum`: the versions in an index folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Client`: collections on a server of Longwave's, searched as if they were here."""
+"""`Client`: collections on a Longwave server, searched as if they were here."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Client:
             known = json.loads(answer)
         except ValueError:
             raise RemoteError(
-                f"{self._url}{path} answered {status}, and no JSON; is it a server of Longwave's?"
+                f"{self._url}{path} answered {status}, but not with JSON; is it a Longwave server?"
             ) from None
         if status < 400:
             return known

@@ -1,4 +1,4 @@
-"""What Python has, as JSON has it: rows without a bit lost, filters, blends and solvers by their names."""
+"""Python values as JSON has them: rows without a bit lost, filters, blends and solvers by their names."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ _TELLING: dict[str, Callable[[Any], Any]] = {
 
 
 def plain(value: Any) -> Any:
-    """What JSON does not know: dates as text, numbers and arrays of numpy as Python's."""
+    """What JSON does not know: dates as text, numbers and arrays of numpy as those of Python."""
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
     if isinstance(value, np.generic | np.ndarray):

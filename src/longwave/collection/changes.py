@@ -1,4 +1,4 @@
-"""One commit, checked as a whole before anything is written: what goes, what comes, what is called otherwise."""
+"""One change of a collection, checked as a whole before anything is written: what goes, what comes, what is renamed."""
 
 from __future__ import annotations
 

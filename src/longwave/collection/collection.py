@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 
 from longwave.collection import compaction, living, renewal
 from longwave.collection.changes import Change, change_of
-from longwave.collection.folder import DISK, Commit, Files, Kept, Vacuumed, Writer, history, read, writer
 from longwave.collection.living import Living
 from longwave.collection.staleness import Staleness, staleness
 from longwave.collection.tiers import run_to_merge
@@ -30,6 +29,7 @@ from longwave.search.explanation import Explanation
 from longwave.search.segments import PREFIX, Segment, merged, pack_segment, prefix_of
 from longwave.search.stored import warn_of_damage
 from longwave.search.where import Where
+from longwave.storage import DISK, Commit, Files, Kept, Vacuumed, Writer, history, read, writer
 from longwave.types import Array, Hits, Progress
 
 

@@ -141,7 +141,7 @@ class EdgeClient:
             if isinstance(getattr(match, "value", None), bool):
                 raise InputError(
                     f"Qdrant inside this process takes true for 1, so that a condition on '{own.key}' finds nothing; "
-                    "keep 0 and 1 in that column, or ask a server of Qdrant's"
+                    "keep 0 and 1 in that column, or ask a Qdrant server"
                 )
             made = edge.MatchAny(match.any) if hasattr(match, "any") else edge.MatchValue(match.value)
             return edge.FieldCondition(own.key, match=made)

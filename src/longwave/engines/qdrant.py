@@ -90,7 +90,7 @@ class Qdrant:
                 ) from error
             if "WouldBlock" in text or "already accessed" in text:
                 raise RemoteError(
-                    f"{self.place} is open elsewhere, and one may have it open: close the other"
+                    f"{self.place} is open elsewhere, and only one program may have it open: close the other one"
                 ) from error
             raise RemoteError(f"{self.place} refuses: {text}; if it is damaged, export again") from error
 

@@ -30,7 +30,7 @@ from longwave.search.queries import Queries
 from longwave.solvers import Spectral
 from longwave.types import Hits
 
-_INSTEAD = "ask the index itself (Index.search), or a server of Longwave's (longwave serve)"
+_INSTEAD = "ask the index itself (Index.search), or a Longwave server (longwave serve)"
 
 
 class Remote:
@@ -169,7 +169,9 @@ class Remote:
         """The items of these ids, ascending; an unknown one is an error."""
         given = np.atleast_1d(np.asarray(ids))
         if given.dtype == bool:
-            raise InputError("a mask needs the order of the items, which an engine has not; give where= ids instead")
+            raise InputError(
+                "a mask needs the order of the items, which an engine does not have; give ids in where= instead"
+            )
         if not given.size:
             raise InputError("where leaves no item at all; widen it")
         wanted = np.unique(labels_of(given, "where"))

@@ -1,4 +1,4 @@
-"""`SpectralFilterEmbedding`: points whose dot product is the manifold kernel (§5.4)."""
+"""`SpectralFilterEmbedding`: rows as points whose dot product is their similarity along the manifold (§5.4)."""
 
 from __future__ import annotations
 

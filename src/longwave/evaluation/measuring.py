@@ -79,7 +79,7 @@ def evaluate(
     judgements = judgements_from(truth, index.ids, names=names, count=asked.count, setup=setup)
     if asked.count != len(judgements):
         raise InputError(
-            f"{plural(asked.count, 'query')} but ground truth for {len(judgements):,}: they must be as many"
+            f"{plural(asked.count, 'query')} but ground truth for {len(judgements):,}: the two numbers must be equal"
         )
     if not any(judged.positive for judged in judgements):
         raise InputError("no query has a positive item; there is nothing to evaluate")

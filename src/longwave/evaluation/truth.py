@@ -156,5 +156,5 @@ def _checked(judged: Judgement, known: set[Any], number: int) -> Judgement:
 
 
 def _plain(item: Any) -> Any:
-    """A number of numpy's as one of Python's."""
+    """A numpy number as a Python number."""
     return item.item() if isinstance(item, np.generic) else item

@@ -1,4 +1,4 @@
-"""A column of a table compared with values: every comparison is "is in a set" or one with a scalar, chunk by chunk."""
+"""Compares a column of a table with the values of a condition, chunk by chunk."""
 
 from __future__ import annotations
 

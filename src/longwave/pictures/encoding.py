@@ -1,4 +1,4 @@
-"""Many pictures to raw region vectors: decoded by several processes, encoded in batches, kept chunk by chunk."""
+"""Many pictures to region vectors: decoded by several processes, encoded in batches, kept part by part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spectral: eq. (4), two products with a basis made offline."""
+"""`Spectral`: scores by two products with a basis that was made offline, eq. (4)."""
 
 from __future__ import annotations
 

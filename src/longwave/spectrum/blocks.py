@@ -1,4 +1,4 @@
-"""The arithmetic of a block that is one array of this process, n × c float32 (`operations.Local`).
+"""The arithmetic of the iterative methods on a block that is one array in this process (`operations.Local`).
 
 Everything works in place, a few columns (a panel) or a few rows at a time, so that one n × c array is all that is held.
 """
