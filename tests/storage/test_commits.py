@@ -160,7 +160,7 @@ def test_not_an_index(tmp_path):
     with pytest.raises(NotAnIndexError, match=r"no manifests"), st.writer(tmp_path):
         pass
     (tmp_path / "manifest.json").write_text('{"format": "something else"}')
-    with pytest.raises(NotAnIndexError, match="of another program"):
+    with pytest.raises(NotAnIndexError, match="belongs to another program"):
         st.read(tmp_path)
     assert not st.is_index(tmp_path)
     assert not st.is_index(tmp_path / "file")

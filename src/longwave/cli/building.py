@@ -156,8 +156,8 @@ def build(
 ) -> None:
     """Build an index of vectors, a folder of pictures, or texts.
 
-    Done once. It finds the nearest neighbours of each vector, connects them to a graph, and computes the basis of that
-    graph, by which searches are fast. The defaults are the best settings known: begin without any option but -o.
+    Done once. It finds the nearest neighbours of each vector, connects them into a graph, and computes the basis of
+    that graph, which makes searches fast. The defaults are the best settings known: begin without any option but -o.
 
     \b
     longwave build photos.npy -o photos.longwave

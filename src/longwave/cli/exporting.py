@@ -54,7 +54,7 @@ def export(
 
 
 def keep_following(opened: Collection, url: str, *, name: str, exact: bool, wait: Callable[[], None]) -> None:
-    """Write every change, for ever. An engine that is away for a while is told of, and asked again."""
+    """Write every change, forever. While an engine cannot be reached this is said, and it is asked again."""
     written: int | None = opened.version
     while True:
         wait()

@@ -74,8 +74,8 @@ def evaluate_command(
     longwave evaluate paris.longwave queries.npy --truth gnd_paris6k.mat
     longwave evaluate holiday.longwave holiday/ --truth truth.json --json
 
-    Queries by picture are entries with "image" and, if only a part is meant, "box": [x0, y0, x1, y1]. A picture of the
-    index that asks is a hit like any other: name it under "junk" if it shall not count.
+    Queries by picture are entries with "image" and, if only a part is meant, "box": [x0, y0, x1, y1]. A query
+    picture that is itself in the index is a hit like any other: name it under "junk" if it should not count.
     """
     if as_json and as_csv:
         raise InputError("give --json or --csv, not both")

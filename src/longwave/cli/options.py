@@ -287,7 +287,7 @@ def count_from(text: str) -> int | str:
 def with_options(
     source: Callable[..., Any], name: str, *, without: Sequence[str] = ()
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command all options of a function but some; it receives that function's answer under a name."""
+    """Give a command all options of a function, except some; it receives what that function returns under a name."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         every, own = (signature(f, eval_str=True).parameters for f in (source, command))
@@ -308,5 +308,5 @@ def with_options(
 
 
 def with_search_options(*, without: Sequence[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """The options of `search_options`, but some; the command receives their values as `chosen`."""
+    """The options of `search_options`, except some; the command receives their values as `chosen`."""
     return with_options(search_options, "chosen", without=without)

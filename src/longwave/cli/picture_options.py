@@ -60,7 +60,7 @@ class Describing:
 
 @contextmanager
 def described_in(work: Path) -> Iterator[Progress]:
-    """Bars for pictures that are being described; who stops them is told where the finished ones are."""
+    """Bars for pictures that are being described; whoever stops them is told where the finished ones are."""
     with bars() as progress:
         try:
             yield progress

@@ -19,7 +19,7 @@ from longwave.search.options import SearchOptions
 
 
 def rows_told(queries: ArrayLike) -> dict[str, Any]:
-    """Rows as the server takes them; not a bit of them is lost. NaN goes there as well: its words for that are best."""
+    """Rows as the server takes them, without a bit lost. NaN is sent too: the server says what is wrong with it."""
     try:
         rows = np.asarray(queries)
     except ValueError as error:

@@ -53,7 +53,7 @@ def new_items(living: Living, count: int, ids: ArrayLike | None, groups: ArrayLi
 
 
 def ids_of(living: Living, ids: ArrayLike) -> Array:
-    """Ids of a user's, of the kind that the collection has."""
+    """Ids that a user gives, of the kind that the collection has."""
     given, kind = np.atleast_1d(np.asarray(ids)), living.base.items.ids.dtype.kind
     if not given.size:
         return living.base.items.ids[:0]

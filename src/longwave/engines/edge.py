@@ -121,7 +121,7 @@ class EdgeClient:
             self._open.popitem()[1].close()
 
     def _filter(self, own: Any) -> Any:
-        """A filter of the client's as one of the engine's."""
+        """A filter of the client, as the engine has it."""
         if own is None:
             return None
         parts = {name: getattr(own, name) for name in ("must", "should", "must_not")}

@@ -345,7 +345,7 @@ class Qdrant:
         self._db.close()
 
     def _where(self, condition: Condition) -> Any:
-        """As a filter of Qdrant's."""
+        """The condition as a filter of Qdrant."""
         models = self._models
         if isinstance(condition, Not):
             return models.Filter(must_not=[self._where(condition.part)])

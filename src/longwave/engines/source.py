@@ -33,7 +33,7 @@ OWN = {
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """The rows of a snapshot. version: of its collection; approximate: whether the engine shall index vectors."""
+    """The rows of a snapshot. version: of its collection; approximate: whether the engine is to index vectors."""
 
     snapshot: Snapshot
     version: int | None

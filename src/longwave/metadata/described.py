@@ -64,7 +64,7 @@ def described(sheets: tuple[Sheet, ...]) -> Described | None:
 
 
 def need_metadata(known: Described | None) -> Described:
-    """What is known of the items, or an error that says how it gets there."""
+    """What is known of the items, or an error that says how to give it."""
     if known is None:
         raise InputError(
             "this index has no metadata, which a condition or columns would need; give it: index.with_metadata(table), "

@@ -41,7 +41,7 @@ def unknown_column(name: str, columns: Sequence[str]) -> InputError:
 
 
 def check_columns(columns: Sequence[str], known: Sequence[str]) -> None:
-    """InputError unless these are names of columns that there are."""
+    """InputError unless all of these are columns that exist."""
     if isinstance(columns, str) or not all(isinstance(name, str) for name in columns):
         raise InputError(f"columns must be a list of names, got {columns!r}")
     for name in columns:

@@ -58,7 +58,7 @@ def parse_json(text: str) -> Condition:
 
 
 class _Parser:
-    """Counts what it has seen, as a condition may have so many parts and values only."""
+    """Reads an object, and counts its parts and values, as a condition may only have so many."""
 
     def __init__(self) -> None:
         self.parts = self.values = 0

@@ -53,7 +53,7 @@ def from_bytes(data: bytes, *, count: int, name: str = "metadata") -> Any:
 
 
 def read_foreign(data: bytes, count: int) -> Any:
-    """A table from a Parquet file of anybody, for `count` items; nothing is unpacked that cannot be meant for them."""
+    """A table from anybody's Parquet file, for `count` items; one that announces far more than they need is refused."""
     found = announced(io.BytesIO(data))
     _check_size(len(data), found.n_bytes, found.pieces, count)
     return _unpack(data)

@@ -125,7 +125,7 @@ def encode(
 
 
 def remove_finished(workdir: str | Path) -> None:
-    """Remove a folder of finished parts, and nothing else: a folder that is something other is left alone."""
+    """Remove a folder of finished parts; a folder that holds anything else is left alone."""
     folder = Path(workdir)
     with suppress(OSError, ValueError, AttributeError):
         if read_json(folder / "key.json", follow=False).get("kind") == "pictures":

@@ -39,7 +39,7 @@ class SearchOptions(TypedDict, total=False):
 
 
 def check_names(given: Iterable[str], function: str) -> None:
-    """TypeError, as Python itself would raise it, for a name that is no option of a search."""
+    """TypeError, as Python itself would raise it, for a name that is not an option of a search."""
     for name in given:
         if name not in SearchOptions.__annotations__:
             raise TypeError(f"{function}() got an unexpected keyword argument '{name}'")

@@ -67,7 +67,7 @@ class Manifest:
 
 
 def plain(value: Any) -> Any:
-    """A number of numpy's as JSON can hold it: `default` of `json.dumps`."""
+    """A number of numpy as JSON can hold it: `default` of `json.dumps`."""
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"{value!r} is nothing that JSON can hold")

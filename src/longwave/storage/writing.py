@@ -139,7 +139,7 @@ class Writer:
 
         `Kept` stands for an array that has not changed, `Written` for one that others have written to a `span`. What is
         in the state and not in `arrays` is not in the new one.
-        An error means that the state is the old one still, unless its message says that nobody knows.
+        An error means that the state is still the old one, unless its message says that this is not known.
         Cost: one fsync for every new array, and three.
         """
         with self._turn:

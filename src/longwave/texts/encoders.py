@@ -31,7 +31,7 @@ _TIMEOUT = 60.0
 class TextEncoder(Protocol):
     """Texts -> (m, d). `name` and `weights` (a checksum, "" where it is not known) tell it from others.
 
-    query: whether the texts ask, as some encoders treat questions and passages differently.
+    query: whether the texts are questions, as some encoders treat questions and passages differently.
     """
 
     @property
@@ -120,7 +120,7 @@ class OnnxTextEncoder:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A server that speaks as OpenAI's does: POST URL/embeddings. name: URL#MODEL.
+    """A server with the interface of OpenAI: POST URL/embeddings. name: URL#MODEL.
 
     Its key is that of the environment variable LONGWAVE_EMBEDDING_KEY; it is kept nowhere.
     """
