@@ -633,11 +633,11 @@ def test_tune_by_labels_and_what_it_refuses(tmp_path, digits_split):
     [
         (("--store-basis", "PQ64"), "float16 or int8"),
         (("--store-basis", "int8", "--spectrum", "none"), "needs a basis"),
-        (("--store-vectors", "FASTEST"), "'FASTEST' is no search"),
+        (("--store-vectors", "FASTEST"), "'FASTEST' is not a search"),
         (("--store-vectors", "PQ48"), "nothing that 64 dimensions"),
-        (("--fast", "--first", "IVF,nonsense"), "'IVF,nonsense' is no search"),
-        (("--fast", "--first", "PQ48"), "no search that faiss has over 64 dimensions"),
-        (("--fast", "--second", "nonsense"), "'nonsense' is no search"),
+        (("--fast", "--first", "IVF,nonsense"), "'IVF,nonsense' is not a search"),
+        (("--fast", "--first", "PQ48"), "not a search that faiss has over 64 dimensions"),
+        (("--fast", "--second", "nonsense"), "'nonsense' is not a search"),
     ],
 )
 def test_kinds_are_checked_before_the_build(tmp_path, digits_split, options, message):

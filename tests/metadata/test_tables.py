@@ -241,7 +241,7 @@ def test_errors_of_files(tmp_path, monkeypatch):
     assert "cannot be read as .csv" in error(write(tmp_path / "d.csv", b"a\n\xff\xfe\n1\n"))
     assert "occurs twice" in error(write(tmp_path / "e.csv", "a,a\n1,2\n3,4\n"), InputError)
     assert "cannot be read as .jsonl (line 2: Expecting value" in error(write(tmp_path / "a.jsonl", '{"a": 1}\nx\n'))
-    assert "(line 1: maximum recursion" in error(write(tmp_path / "b.jsonl", "[" * 100_000))
+    assert "(line 1: it is nested too deeply)" in error(write(tmp_path / "b.jsonl", "[" * 100_000))
     assert "got list at 0" in error(write(tmp_path / "c.jsonl", "[1]\n[2]"), InputError)
     assert "cannot be read as .jsonl" in error(write(tmp_path / "d.jsonl", b"\xff"))
     assert "does not end as a Parquet file does" in error(write(tmp_path / "a.parquet", "hello, I am text"))

@@ -161,7 +161,9 @@ def _read_jsonl(data: bytes, count: int) -> Any:
         if line.strip():
             try:
                 rows.append(json.loads(line))
-            except (ValueError, RecursionError) as error:
+            except RecursionError as error:
+                raise ValueError(f"line {number}: it is nested too deeply") from error
+            except ValueError as error:
                 raise ValueError(f"line {number}: {error}") from error
     return _from_rows(rows)
 
