@@ -1,4 +1,4 @@
-"""Manifold search in engines of the user's: the same answers as the index itself, and what they cost there.
+"""Manifold search in engines that the user already has: the same answers as the index itself, and what they cost there.
 
     python -m benchmarks.engines [--distractors] [ENGINE ...]      (postgresql qdrant-edge lance duckdb faiss)
     python -m benchmarks.engines --components

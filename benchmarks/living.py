@@ -22,11 +22,11 @@ import numpy as np
 import longwave as lw
 from benchmarks import measure
 from longwave.collection import Collection
-from longwave.collection.folder import Files
 from longwave.datasets import digits, fashion_mnist, held_out, shared
 from longwave.errors import DataWarning
 from longwave.evaluation import label_judgements, mean_over_queries
 from longwave.experiments.measure import EUCLIDEAN, PRINTED
+from longwave.storage import Files
 
 SHARES = (90, 70, 50, 30, 10)
 PAPER_ROWS = {100: 80.5, 90: 80.1, 70: 78.3, 50: 75.8, 30: 70.2, 10: 40.6}

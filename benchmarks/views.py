@@ -38,10 +38,14 @@ SOLVERS = {"euclidean": Euclidean(), "manifold": Spectral()}
 HANDFULS = ((1, 3), (2, 2), (2, 6), (4, 0), (4, 8), (8, 0))
 
 
-def write_views(folder):
+def sample_pictures():
+    """Path of each picture that the libraries bring along, by name."""
     inside = [Path(module.__file__).parent / part for module, part in FOLDERS]
-    found = {path.stem: path for part in inside for path in part.iterdir() if path.suffix in (".png", ".jpg")}
-    folder.mkdir(exist_ok=True)
+    return {path.stem: path for part in inside for path in part.iterdir() if path.suffix in (".png", ".jpg")}
+
+
+def write_views(folder, found):
+    """Four views of each of the pictures. found: where they are."""
     for name in PICTURES:
         picture = Image.open(found[name]).convert("RGB")
         width, height = picture.size
@@ -50,7 +54,6 @@ def write_views(folder):
         picture.crop(inner).save(folder / f"{name}-crop.jpg")
         picture.rotate(12, resample=Image.Resampling.BICUBIC).crop(inner).save(folder / f"{name}-turned.jpg")
         picture.resize((width // 2, height // 2)).save(folder / f"{name}-half.jpg")
-    return found["motorcycle_left"]
 
 
 def same(vectors, labels, count, asked=None, **build):
@@ -104,7 +107,10 @@ def main(workdir, encoder="lite0"):
     folder = Path(workdir)
     folder.mkdir(exist_ok=True)
     add = measure.recorder("views")
-    left = write_views(folder / "views")
+    found = sample_pictures()
+    (folder / "views").mkdir(exist_ok=True)
+    write_views(folder / "views", found)
+    left = found["motorcycle_left"]
     opened = open_encoder(encoder)
     common = {"workdir": folder / "work"}
     raw = describe_folder(folder / "views", opened, regions=True, whiten=False, **common)

@@ -1,3 +1,5 @@
+"""Fixtures that several rooms share: data sets, sample pictures, encoders."""
+
 from pathlib import Path
 
 import numpy as np
@@ -48,11 +50,6 @@ def lite0(tmp_path_factory):
     return path
 
 
-# What scikit-image, scikit-learn and matplotlib bring along.
-_PICTURES = [
-    *("astronaut", "brick", "camera", "cell", "coins", "color", "grass", "gravel", "horse", "hubble_deep_field", "ihc"),
-    *("moon", "motorcycle_right", "page", "retina", "text", "china", "flower", "grace_hopper"),
-]
 # Pictures that are asked with only. The motorcycle is in the collection as the other camera of a pair saw it.
 _ASKED = ["coffee", "motorcycle_left"]
 
@@ -60,32 +57,20 @@ _ASKED = ["coffee", "motorcycle_left"]
 @pytest.fixture(scope="session")
 def sample_pictures():
     """Path of each picture, by name."""
-    import matplotlib
-    import skimage
-    import sklearn
+    from benchmarks import views as benchmark
 
-    folders = [
-        Path(module.__file__).parent / inside
-        for module, inside in ((skimage, "data"), (sklearn, "datasets/images"), (matplotlib, "mpl-data/sample_data"))
-    ]
-    found = {p.stem: p for folder in folders for p in folder.iterdir() if p.suffix in (".png", ".jpg")}
-    return {name: found[name] for name in [*_PICTURES, *_ASKED]}
+    found = benchmark.sample_pictures()
+    return {name: found[name] for name in [*benchmark.PICTURES, *_ASKED]}
 
 
 @pytest.fixture(scope="session")
 def views(sample_pictures, tmp_path_factory):
     """A folder: four views of each of 19 pictures, and two files that fail."""
+    from benchmarks.views import write_views
     from PIL import Image
 
     folder = tmp_path_factory.mktemp("views")
-    for name in _PICTURES:
-        picture = Image.open(sample_pictures[name]).convert("RGB")
-        width, height = picture.size
-        inner = (width // 8, height // 8, width - width // 8, height - height // 8)
-        picture.save(folder / f"{name}-whole.jpg")
-        picture.crop(inner).save(folder / f"{name}-crop.jpg")
-        picture.rotate(12, resample=Image.Resampling.BICUBIC).crop(inner).save(folder / f"{name}-turned.jpg")
-        picture.resize((width // 2, height // 2)).save(folder / f"{name}-half.jpg")
+    write_views(folder, sample_pictures)
     whole = (folder / "china-whole.jpg").read_bytes()
     (folder / "truncated.jpg").write_bytes(whole[: len(whole) // 3])
     Image.new("RGB", (1, 1)).save(folder / "dot.png")

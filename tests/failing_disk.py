@@ -3,7 +3,7 @@
 import shutil
 
 from longwave.collection import Collection
-from longwave.collection.folder import Files
+from longwave.storage import Files
 
 
 class Failing(Files):

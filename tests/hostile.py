@@ -400,6 +400,7 @@ def _truth_files() -> Iterator[bytes]:
     yield json.dumps({"queries": entries}).encode()
     yield json.dumps({"queries": entries, "images": [f"d/{i}" for i in range(9)]}).encode()
     yield json.dumps({"queries": [{"positive": ["d/3", "5.jpg"], "junk": ["d/1.jpg"]}]}).encode()
+    yield b"301 0 d/3 2\n301 0 5.jpg 1\n302 0 d/1.jpg 0\n"
 
 
 def _pickles() -> Iterator[bytes]:

@@ -1,3 +1,5 @@
+"""The examples run and are short; the version is written once."""
+
 import subprocess
 import sys
 from pathlib import Path

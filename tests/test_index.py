@@ -1,3 +1,5 @@
+"""`Index` from vectors to hits: against the paper's formulas, and what it refuses."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings

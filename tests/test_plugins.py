@@ -162,7 +162,7 @@ def test_every_option_of_the_command_line(parts, small, tmp_path, monkeypatch):
     kept = index.settings
     assert (kept.search.filter, kept.kernel, kept.search.blend) == ("twice:0.9", "gauss:0.25", "total:0.5")
     assert kept.spectrum == "Subspace(rank=30, rounds=100)"
-    told = " ".join(run("info", "i").split())
+    told = " ".join(run("info", "i", "--details").split())
     assert "weigh by the kernel gauss:0.25" in told
     assert "count by the blend total:0.5" in told
     run("search", "i", "q.npy", "--solver", "dense", "--filter", "twice:0.8", "--blend", "total:1", "-o", "h.npz")

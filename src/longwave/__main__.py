@@ -1,4 +1,4 @@
-"""`python -m longwave`."""
+"""`python -m longwave`: the command line."""
 
 from longwave.cli import main
 

@@ -1,4 +1,4 @@
-"""Everything Longwave raises or warns of.
+"""All exceptions and warnings of Longwave, in one tree.
 
 ::
 

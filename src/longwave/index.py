@@ -46,7 +46,7 @@ __all__ = ["PAPER", "Index"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Index(Snapshot):
-    """A collection ready to be searched. It never changes: what changes it returns another, which shares the rest.
+    """A collection ready to be searched. It never changes: methods return another index, which shares the rest.
 
     >>> import longwave as lw
     >>> vectors, query = lw.datasets.arcs()
@@ -143,8 +143,8 @@ class Index(Snapshot):
           blend: what Euclidean similarity adds: `Anchor()`, a weight or `Blend` for FSRw, 0 for nothing. The index's
           own where nothing is said (`settings.search`).
         - where: only these items: a mask (N,), a list of ids, or a condition on the metadata such as
-          {"year": {"$gte": 2020}}; scores are those of the search without it. columns: metadata that hits shall have,
-          in `hits.columns`.
+          {"year": {"$gte": 2020}}; scores are those of the search without it. columns: metadata to return with the
+          hits, in `hits.columns`.
         - query_groups: the query of each row, 0 … Q−1, for queries of several regions or examples. weights: of each row
           in its query, below 0 for what is not wanted.
         - cut: entries of y kept, all by default. region_sum: "similarities" (the paper) or "products" (its scripts).
@@ -153,7 +153,7 @@ class Index(Snapshot):
           solver: how h(𝒲)y is evaluated; `Euclidean()` ranks without the graph.
         - on_error: "raise", or "skip" to leave out queries with NaN or all-zero rows; `hits.queries` are the others.
 
-        `hits.confidence` is the chance to be at least as good as Euclidean search.
+        `hits.confidence` is the chance that the hits are at least as good as those of Euclidean search.
         """
         asked_neighbors, shape = neighbors, Shape(k, fold, diversity)
         filter, neighbors = defaults(self, filter, neighbors)
@@ -302,14 +302,15 @@ class Index(Snapshot):
         """An index that takes less memory: the dense part of U and Ū, and the vectors, in fewer bytes.
 
         basis: "float16" or "int8". vectors: "float16", "int8", or a faiss quantiser: "PQ64" is 64 bytes a vector. None
-        leaves them as they are. `settings` has their relative error. Call `accelerate` before, if at all.
+        leaves them as they are. `settings` has their relative error. If you also want `accelerate`, call it first.
         """
         return speed.compress(self, basis=basis, vectors=vectors)
 
     def sparsify(self, sparsity: float, *, printed: bool = False) -> Index:
-        """An index whose basis keeps only its largest entries (FSR.sparse). sparsity: the share that is dropped, 0.9.
+        """An index whose basis keeps only its largest entries (FSR.sparse).
 
-        Entries count as those of U h(Λ)^½; printed: as those of U, stage 3 to the letter.
+        sparsity: the share that is dropped, such as 0.9. Entries count as those of U h(Λ)^½; printed: as those of U,
+        stage 3 to the letter.
         """
         return speed.sparsify(self, sparsity, printed=printed)
 
@@ -323,8 +324,8 @@ class Index(Snapshot):
     ) -> Index:
         """An index that holds the `top` largest entries of every row of h(𝒲) for one h, for `solver=Precomputed()`.
 
-        tolerance: relative error of the rows, by iteration on the graph; None for the spectral answer. Time that of n
-        queries, memory 8 bytes an entry.
+        tolerance: relative error of the rows, by iteration on the graph; None for the spectral answer. Takes the
+        time of n queries, and 8 bytes of memory for each entry.
         """
         check_counts(top=top)
         return speed.precompute(self, filter=filter, top=top, tolerance=tolerance, progress=progress)
@@ -380,7 +381,7 @@ class Index(Snapshot):
         return signals.smooth(self, signal, filter, tolerance=tolerance)
 
     def attach(self, about: Mapping[str, Any], arrays: Mapping[str, ArrayLike] | None = None) -> Index:
-        """An index that keeps facts of the user's beside its own: how the vectors were made, where the pictures are.
+        """An index that keeps facts of your own beside its own: how the vectors were made, where the pictures are.
 
         about: anything that JSON can hold. arrays: numbers or strings, by name. Both replace what was attached before.
         Facts that about["paths"] names, such as "pictures.folder", are paths: they are found again where the index was
@@ -411,7 +412,7 @@ class Index(Snapshot):
         """Open an index folder, memory-mapped: its newest version, or the one of this number.
 
         verify: read everything once and compare checksums; without it damage to large arrays may show as wrong scores.
-        kernel: the function that the index was built with, where it is one of the user's own.
+        kernel: the function that the index was built with, where it is a function of your own.
         """
         return cls(**fields_of(stored.load(path, version, verify=verify, kernel=kernel)))
 
@@ -421,9 +422,9 @@ class Index(Snapshot):
         """Write the index to an engine of yours, a row for each item; `longwave.Remote` then searches it there.
 
         url: "postgresql://…", "qdrant://HOST", "lance:PATH", "duckdb:PATH" or "faiss:PATH". name: of the collection in
-        the engine. approximate: make the engine's own index of vectors; False leaves it to scans. It is there whole
-        when this returns, in the place of an earlier one, or not at all; called again it goes on where it was broken
-        off, and where the graph is the same it writes what has changed. docs/engines.md has the rest.
+        the engine. approximate: make the engine's own index of vectors; False leaves it to scans. The export
+        is there whole when this returns, in place of an earlier one, or not at all. Called again, it goes on where it
+        was broken off; where the graph is the same, it writes only what has changed. docs/engines.md has the rest.
         """
         return export(self, url, name=name, approximate=approximate, progress=progress)
 

@@ -1,4 +1,4 @@
-"""`Plan`: how a search is carried out. It is the only thing that changes speed, and it is kept with the index."""
+"""`Plan`: which way a search goes, and so how fast and how exact it is. It is kept with the index."""
 
 from __future__ import annotations
 

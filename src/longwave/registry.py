@@ -39,7 +39,9 @@ def register(kind: str, name: str, part: Part) -> None:
     """
     known = _table(kind).get(name, part)
     if not re.fullmatch(r"[a-z][a-z0-9_-]*", name) or name in _RESERVED:
-        raise InputError(f"a {kind} cannot be named '{name}'; use small letters, digits, - and _, not none and not own")
+        raise InputError(
+            f"a {kind} cannot be named '{name}'; use lower-case letters, digits, - and _, not none and not own"
+        )
     if not callable(part):
         raise InputError(f"{kind} '{name}' must be a class or a function, got {part!r}")
     if _origin(known) != _origin(part):

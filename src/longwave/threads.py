@@ -25,7 +25,7 @@ def prepare() -> None:
     """Let waiting threads sleep, and make forks safe.
 
     Two pools of threads that wait by spinning, on cores that others want too, made a search of one query take 52
-    ms instead of 2 to 4. OpenMP reads the setting once, when it is loaded; one of the user's own stays.
+    ms instead of 2 to 4. OpenMP reads the setting once, when it is loaded; a setting of the user stays.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
@@ -130,7 +130,7 @@ def _blas() -> Any:
 def _give_up_threads() -> None:
     """Before a fork, GNU OpenMP ends the threads that it keeps for the calling one.
 
-    They do not exist in the child, which would wait for them for ever. Parent and child start new ones when they need
+    They do not exist in the child, which would wait for them forever. Parent and child start new ones when they need
     them, within a tenth of a millisecond.
     """
     for library in _gnu_openmp():

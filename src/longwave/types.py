@@ -1,4 +1,4 @@
-"""The frozen values that modules hand to each other."""
+"""The values that modules hand to each other: arrays, filters, neighbours, solutions."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""What a build says of memory before it begins."""
+
 import re
 
 import numpy as np

@@ -1,3 +1,5 @@
+"""Which rank is advised, and what it is said to keep."""
+
 import numpy as np
 import pytest
 

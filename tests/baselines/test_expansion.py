@@ -1,3 +1,5 @@
+"""The baselines against their formulas: expansion, augmentation, region match, truncated diffusion."""
+
 import numpy as np
 import pytest
 

@@ -83,6 +83,20 @@ def test_evaluate_with_truth_and_queries_without_positives(folder, digits_split)
     code, out, _ = run("evaluate", "d.longwave", "q.npy", "--truth", "t.json", cwd=folder)
     assert code == 0
     assert "over 199 queries (1 without positives left out)" in out
+    right = [entry["positive"] for entry in entries]
+    (folder / "plain.json").write_text(json.dumps(right))
+    lines = [f"t{number} 0 {item} 1\n" for number, own in enumerate(right) for item in own]
+    (folder / "qrels.txt").write_text("".join(lines))
+    (folder / "topics.txt").write_text("".join(f"t{number}\n" for number in range(len(right))))
+    same = ("evaluate", "d.longwave", "q.npy", "--json", "--truth")
+    means = []
+    for form in (("t.json",), ("plain.json",), ("qrels.txt", "--query-ids", "topics.txt")):
+        code, out, err = run(*same, *form, cwd=folder)
+        assert code == 0, err
+        own = json.loads(out)["searches"][0]
+        means.append({name: own[name] for name in ("mAP", "P@5", "nDCG@10")})
+    assert means[0] == means[1] == means[2]
+    assert "--query-ids F" in run(*same, "qrels.txt", cwd=folder)[2]
 
 
 def test_evaluate_with_ground_truth_as_it_is_published(tmp_path, digits_split):
@@ -240,7 +254,7 @@ def test_lists_from_a_file(folder, digits_split):
         assert code == 0, err
         hits = lw.Index.load(folder / "g.longwave").search(digits_split[2], 9)
         np.testing.assert_allclose(hits.scores, expected.scores, atol=1e-5)
-    assert "neighbours given" in run("info", "g.longwave", cwd=folder)[1]
+    assert "neighbours given" in run("info", "g.longwave", "--details", cwd=folder)[1]
 
 
 @pytest.mark.parametrize("spectrum", ["lanczos", "simultaneous", "exact", "none"])
@@ -249,7 +263,7 @@ def test_every_spectrum(folder, spectrum):
     rank = () if spectrum == "none" else ("--rank", 30)
     code, _, err = run("build", "v.npy", "-o", name, "--k", 10, *rank, "--spectrum", spectrum, cwd=folder)
     assert code == 0, err
-    code, out, err = run("info", name, cwd=folder)
+    code, out, err = run("info", name, "--details", cwd=folder)
     assert code == 0, err
     assert ("none" if spectrum == "none" else "rank ") in out
 
@@ -271,7 +285,7 @@ def test_info_says_it_all(folder):
         assert word in out
     np.save(folder / "few.npy", np.abs(np.random.default_rng(0).normal(size=(6, 4))))
     run("build", "few.npy", "-o", "few.longwave", cwd=folder)
-    assert "clipped from 50" in " ".join(run("info", "few.longwave", cwd=folder)[1].split())
+    assert "clipped from 50" in " ".join(run("info", "few.longwave", "--details", cwd=folder)[1].split())
 
 
 @pytest.mark.parametrize(
@@ -525,11 +539,11 @@ def test_a_fast_index(folder):
     options = ("--k", 20, "--rank", 20, "--fast", "--second", "HNSW16")
     code, _, err = run("build", "v.npy", "-o", "fast.longwave", *options, cwd=folder)
     assert code == 0, err
-    code, out, _ = run("info", "fast.longwave", cwd=folder)
+    code, out, _ = run("info", "fast.longwave", "--details", cwd=folder)
     assert "first search" in out
     assert "HNSW16, effort" in out
     code, _, err = run("build", "v.npy", "-o", "x.longwave", "--k", 20, "--fast", "--first", "nonsense", cwd=folder)
-    assert (code, "'nonsense' is no search that faiss has" in err) == (1, True)
+    assert (code, "'nonsense' is not a search that faiss has" in err) == (1, True)
 
 
 def test_evaluate_takes_weights(folder):
@@ -574,7 +588,7 @@ def test_the_default_index_is_searched_as_the_library_searches_it(tmp_path, digi
     assert np.array_equal(found["ids"], hits.ids)
     assert np.allclose(found["confidence"], hits.confidence)
     assert index.settings == lw.Index.build(vectors[:600], progress=False).settings
-    told = " ".join(run("info", tmp_path / "i")[1].split())
+    told = " ".join(run("info", tmp_path / "i", "--details")[1].split())
     assert "kernel local:7,5,4,3, balanced True" in told
     assert "a search spreads from the 5 nearest vectors, and outstanding nearest neighbours stay in front" in told
 
@@ -604,6 +618,14 @@ def test_tune_by_labels_and_what_it_refuses(tmp_path, digits_split):
     assert "there is nothing to tune" in run("tune", tmp_path / "v.npy")[2]
     assert "a label for each vector, 500, got 30" in run("tune", tmp_path / "v.npy", "--labels", tmp_path / "ql.npy")[2]
     assert "give --queries F" in run("tune", tmp_path / "v.npy", "--truth", tmp_path / "t.json")[2]
+    lines = [f"{q} 0 {i} 1\n" for q in range(30) for i in np.flatnonzero(labels[:500] == query_labels[q])]
+    (tmp_path / "qrels").write_text("".join(lines))
+    known = ("--queries", tmp_path / "q.npy", "--truth", tmp_path / "qrels")
+    code, out, err = run("tune", tmp_path / "v.npy", *known)
+    assert code == 0, err
+    assert "On these 30 queries" in " ".join(out.split())
+    few = run("tune", tmp_path / "v.npy", *known, "--query-ids", tmp_path / "l.npy")[2]
+    assert "an id for each query, 30, got 500" in few
 
 
 @pytest.mark.parametrize(
@@ -611,11 +633,11 @@ def test_tune_by_labels_and_what_it_refuses(tmp_path, digits_split):
     [
         (("--store-basis", "PQ64"), "float16 or int8"),
         (("--store-basis", "int8", "--spectrum", "none"), "needs a basis"),
-        (("--store-vectors", "FASTEST"), "'FASTEST' is no search"),
+        (("--store-vectors", "FASTEST"), "'FASTEST' is not a search"),
         (("--store-vectors", "PQ48"), "nothing that 64 dimensions"),
-        (("--fast", "--first", "IVF,nonsense"), "'IVF,nonsense' is no search"),
-        (("--fast", "--first", "PQ48"), "no search that faiss has over 64 dimensions"),
-        (("--fast", "--second", "nonsense"), "'nonsense' is no search"),
+        (("--fast", "--first", "IVF,nonsense"), "'IVF,nonsense' is not a search"),
+        (("--fast", "--first", "PQ48"), "not a search that faiss has over 64 dimensions"),
+        (("--fast", "--second", "nonsense"), "'nonsense' is not a search"),
     ],
 )
 def test_kinds_are_checked_before_the_build(tmp_path, digits_split, options, message):

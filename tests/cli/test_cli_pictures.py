@@ -163,7 +163,7 @@ def test_similar_explain_and_info_know_pictures(place, tmp_path):
     code, _, err = run("explain", "i", "photos/china-crop.jpg", "china-whole.jpg", "--row", 1, cwd=place)
     assert code == 1
     assert "--row must be from 0 to 0" in err
-    code, out, err = run("info", "i", cwd=place)
+    code, out, err = run("info", "i", "--details", cwd=place)
     assert code == 0, err
     assert "256 pixels, max over 3 scales, globally" in " ".join(out.split())
 

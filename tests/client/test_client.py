@@ -273,7 +273,7 @@ def test_something_else_answers():
     server = HTTPServer(("127.0.0.1", 0), Page)
     thread = threading.Thread(target=server.handle_request)
     thread.start()
-    with pytest.raises(RemoteError, match="is it a server of Longwave's"):
+    with pytest.raises(RemoteError, match="is it a Longwave server"):
         Client(f"http://127.0.0.1:{server.server_address[1]}").collections()
     thread.join()
     server.server_close()

@@ -14,9 +14,9 @@ from living_samples import copy, vectors
 
 import longwave as lw
 from longwave.collection import Collection
-from longwave.collection.folder import Files
 from longwave.collection.tiers import run_to_merge
 from longwave.errors import ConflictError, DataWarning, InputError, StorageError
+from longwave.storage import Files
 
 pytestmark = pytest.mark.filterwarnings("ignore::longwave.errors.DataWarning")
 

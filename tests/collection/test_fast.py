@@ -5,8 +5,8 @@ import pytest
 
 import longwave as lw
 from longwave.collection import Collection
-from longwave.collection.folder import writer
 from longwave.search import packing
+from longwave.storage import writer
 
 pytestmark = pytest.mark.filterwarnings("ignore::longwave.errors.DataWarning")
 

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from living_samples import copy, vectors
 
 import longwave as lw
-from longwave.collection.folder import read, writer
 from longwave.collection.lookup import Part, find
 from longwave.collection.renewal import method_of, options_of
 from longwave.errors import CorruptIndexError, InputError
 from longwave.items.items import Items
 from longwave.search.queries import Queries
+from longwave.storage import read, writer
 
 pytestmark = pytest.mark.filterwarnings("ignore::longwave.errors.DataWarning")
 

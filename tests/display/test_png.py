@@ -1,3 +1,5 @@
+"""Numbers as PNG files."""
+
 import io
 
 import numpy as np

@@ -1,3 +1,5 @@
+"""Average precision: by hand, against the protocol on random rankings, and what is refused."""
+
 import numpy as np
 import pytest
 

@@ -102,12 +102,18 @@ def test_every_form_of_truth_says_the_same(collection, tmp_path):
     right = [np.flatnonzero(labels == label).tolist() for label in query_labels]
     path = tmp_path / "t.json"
     path.write_text(json.dumps({"queries": [{"positive": own} for own in right]}))
+    plain, qrels = tmp_path / "plain.txt", tmp_path / "qrels.json"  # the content says what they are, not the name
+    plain.write_text(json.dumps(right))
+    lines = [f"{300 + q} 0 {item} 1" for q, own in enumerate(right) for item in own]
+    qrels.write_text("\n".join(reversed(lines)))
     names = [f"q{i}" for i in range(len(queries))]
     images = [f"{i}.jpg" for i in range(len(labels))]
     forms = [
         Labels(labels, query_labels),
         path,
         str(path),
+        plain,
+        qrels,
         right,
         [set(own) for own in right],
         [np.array(own) for own in right],
@@ -122,7 +128,7 @@ def test_every_form_of_truth_says_the_same(collection, tmp_path):
     for form in forms:
         given = judgements_from(form, index.ids, names=names if isinstance(form, dict) and "q0" in form else None)
         assert [sorted(judged.positive) for judged in given] == right
-    found = evaluate(index, queries, forms[9], names=names, k=5, whole=False, euclidean=False)
+    found = evaluate(index, queries, forms[11], names=names, k=5, whole=False, euclidean=False)
     assert list(found.names) == names
 
 

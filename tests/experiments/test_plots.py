@@ -1,3 +1,5 @@
+"""Pictures of filters and of result sheets."""
+
 import subprocess
 import sys
 

@@ -1,3 +1,5 @@
+"""Filters: their formulas, their texts, and what is refused."""
+
 import math
 import warnings
 

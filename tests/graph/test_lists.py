@@ -1,3 +1,5 @@
+"""Neighbour lists: exact ones against brute force, and lists from elsewhere."""
+
 import numpy as np
 import pytest
 

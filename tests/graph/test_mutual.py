@@ -1,3 +1,5 @@
+"""The mutual neighbour graph, against dense matrices."""
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,3 +1,5 @@
+"""Kernels: how much neighbours weigh."""
+
 import numpy as np
 import pytest
 

@@ -1,3 +1,5 @@
+"""From the scores of regions to those of items."""
+
 import numpy as np
 import pytest
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 from longwave.errors import LongwaveError
 from longwave.files.parquet_footer import announced
 from longwave.metadata import as_table, from_bytes, parse, select, to_bytes
-from longwave.metadata import tables as internals
+from longwave.metadata import parquet as internals
 
 COUNT = 300
 SECONDS = 60

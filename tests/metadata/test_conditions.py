@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from longwave.errors import InputError, MissingExtraError
 from longwave.metadata import all_of, as_table, parse, parse_text
-from longwave.metadata.conditions import AllOf, Compare, Exists, Not, OneOf, Written
+from longwave.metadata.conditions import AllOf, Compare, Exists, Not, OneOf
+from longwave.metadata.values import Written
 
 DAY, TIME = datetime.date, datetime.datetime
 UTC = datetime.UTC

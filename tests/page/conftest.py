@@ -1,3 +1,5 @@
+"""A browser and served collections for the tests of the page."""
+
 import pytest
 from served import HOW, Server, build_digits, chromium
 

@@ -1,3 +1,5 @@
+"""Vectors: what is accepted, made unit length, and ranked."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,3 +1,5 @@
+"""The observation y of a query, against the paper's formulas."""
+
 import numpy as np
 import pytest
 

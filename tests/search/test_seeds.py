@@ -131,13 +131,13 @@ def test_commands(tmp_path, club):
     rows = [line.split(",") for line in (tmp_path / "h.csv").read_text().splitlines()[1:]]
     for _, _, name, score in rows:
         assert float(score) == pytest.approx(expected[int(name[1:])], abs=1e-6)
-    code, out, _ = run("info", "c.longwave", cwd=tmp_path)
+    code, out, _ = run("info", "c.longwave", "--details", cwd=tmp_path)
     assert "78 edges of your own" in out
     assert "begin at items of it" in " ".join(out.split())
     (tmp_path / "bad.csv").write_text("a,b\nc\n")
     code, _, err = run("build", "--graph", "bad.csv", "-o", "d.longwave", cwd=tmp_path)
     assert code == 1
-    assert "line 2 is no edge" in err
+    assert "line 2 is not an edge" in err
 
 
 def test_sparse_matrices_from_files(tmp_path, club):

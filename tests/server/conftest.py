@@ -1,3 +1,5 @@
+"""Served collections for the tests of the routes."""
+
 from datetime import date
 
 import numpy as np

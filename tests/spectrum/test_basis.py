@@ -1,3 +1,5 @@
+"""The matrix U in dense and sparse parts: its products, its pooled form, its size."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp

@@ -1,3 +1,5 @@
+"""One basis from many connected components."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp

@@ -82,7 +82,7 @@ def groups(count, size, joined, seed=0):
     """𝒲 of many small dense groups, joined by a few edges of weight `joined`: as many eigenvalues near 1 as groups."""
     rng = np.random.default_rng(seed)
     n = count * size
-    inside = sp.block_diag([np.triu(rng.random((size, size)) + 0.5, 1) for _ in range(count)])
+    inside = sp.block_diag([sp.coo_array(np.triu(rng.random((size, size)) + 0.5, 1)) for _ in range(count)])
     ends = np.sort(rng.integers(0, n, (3 * count, 2)), axis=1)
     ends = ends[ends[:, 0] < ends[:, 1]]
     between = sp.coo_array((np.full(len(ends), joined), ends.T), shape=(n, n))

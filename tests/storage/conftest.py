@@ -1,3 +1,5 @@
+"""A folder in memory for the tests of storage."""
+
 import tempfile
 from pathlib import Path
 

@@ -6,7 +6,6 @@ A seed is one damage. Prints each seed before it begins, so that a crash names i
 """
 
 import json
-import os
 import shutil
 import signal
 import sys
@@ -17,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import samples
 import simulated
+from accidents import exchange, files_of, no_file, pick
 
 from longwave import storage as st
 from longwave.errors import LongwaveError, StorageError
@@ -36,14 +36,6 @@ def make_folders(scratch):
     samples.folder(scratch / "kept", 1)
     with st.writer(scratch / "kept") as own:
         own.commit(samples.facts(1), {name: st.Kept(name) for name in samples.arrays(1)})
-
-
-def pick(rng, options):
-    return options[int(rng.integers(len(options)))]
-
-
-def files_of(folder, ending=""):
-    return sorted(p for p in folder.rglob(f"*{ending}") if p.is_file() and p.name != "lock")
 
 
 def change_bytes(rng, folder):
@@ -71,26 +63,6 @@ def change_header(rng, folder):
     file, (old, new) = pick(rng, files_of(folder, ".npy")), pick(rng, edits)
     content = file.read_bytes()
     file.write_bytes(content[:128].replace(old, new, 1)[:128].ljust(128) + content[128:])
-
-
-def exchange(rng, folder):
-    one, two = pick(rng, files_of(folder)), pick(rng, files_of(folder))
-    content = one.read_bytes()
-    one.write_bytes(two.read_bytes())
-    two.write_bytes(content)
-
-
-def no_file(rng, folder):
-    places = [p for p in sorted(folder.rglob("*")) if p.name != "lock"]
-    place, how = pick(rng, places), int(rng.integers(4))
-    moved = folder.parent / "moved"
-    place.rename(moved)
-    if how == 1:
-        place.mkdir()
-    elif how == 2:
-        os.mkfifo(place)
-    elif how == 3:
-        place.symlink_to(moved)
 
 
 def add_file(rng, folder):

@@ -6,7 +6,6 @@ FOLDER holds what `make_folders` has made. It prints each seed before the work, 
 """
 
 import json
-import os
 import shutil
 import signal
 import sys
@@ -15,8 +14,10 @@ import warnings
 import zlib
 from pathlib import Path
 
+import accidents
 import earlier
 import numpy as np
+from accidents import files_of, pick
 
 import longwave as lw
 from longwave.errors import LongwaveError
@@ -74,11 +75,6 @@ def file_of(folder, name):
     if manifest.name == "manifest.json":
         return folder / f"{name}.npy"
     return folder / "data" / json.loads(manifest.read_text("utf-8"))["arrays"][name]["file"]
-
-
-def files_of(folder, ending=""):
-    """All files but the lock, in which nothing is written."""
-    return sorted(p for p in folder.rglob(f"*{ending}") if p.is_file() and p.name != "lock")
 
 
 def queries_of(folder):
@@ -141,10 +137,6 @@ def replace_array(folder, name, array):
     reseal(folder)
 
 
-def pick(rng, options):
-    return options[int(rng.integers(len(options)))]
-
-
 def flip(rng, content):
     for _ in range(int(rng.integers(1, 4))):
         content[int(rng.integers(len(content)))] ^= 1 << int(rng.integers(8))
@@ -200,13 +192,6 @@ def change_header(rng, folder, others):
     file.write_bytes(edit_header(rng, bytearray(file.read_bytes())))
 
 
-def exchange_files(rng, folder, others):
-    one, two = (pick(rng, files_of(folder)) for _ in range(2))
-    content = one.read_bytes()
-    one.write_bytes(two.read_bytes())
-    two.write_bytes(content)
-
-
 def take_from_another(rng, folder, others):
     """The manifest of another index, or its array of the same name."""
     other, name = pick(rng, others), pick(rng, ["", *array_names(folder)])
@@ -216,17 +201,12 @@ def take_from_another(rng, folder, others):
         file_of(folder, name).write_bytes(file_of(other, name).read_bytes())
 
 
+def exchange_files(rng, folder, others):
+    accidents.exchange(rng, folder)
+
+
 def no_file(rng, folder, others):
-    """Nothing, a folder, a pipe or a link, in the place of a file or of a folder."""
-    places = [p for p in sorted(folder.rglob("*")) if p.name != "lock"]
-    place, how, moved = pick(rng, places), int(rng.integers(4)), folder.parent / "moved"
-    place.rename(moved)
-    if how == 1:
-        place.mkdir()
-    elif how == 2:
-        os.mkfifo(place)
-    elif how == 3:
-        place.symlink_to(moved)
+    accidents.no_file(rng, folder)
 
 
 def array_names(folder):

@@ -58,3 +58,20 @@ def old_folder(path, number, version=3):
 def tree(path):
     """Names of all files, for comparisons."""
     return sorted(str(p.relative_to(path)) for p in path.rglob("*"))
+
+
+# What a writer does to a folder that holds state 1, or nothing.
+
+
+def replace_all(path, files):
+    commit(path, 2, files=files)
+
+
+def commit_with_kept(path, files):
+    with st.writer(path, files=files) as own:
+        rest = {name: st.Kept(name) for name in arrays(1) if name != "vectors"}
+        own.commit(facts(2), {"vectors": arrays(2)["vectors"], **rest})
+
+
+def vacuum(path, files):
+    st.vacuum(path, grace=0, files=files)

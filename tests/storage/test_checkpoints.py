@@ -1,3 +1,5 @@
+"""What a long build keeps of its finished stages."""
+
 import os
 import random
 import signal

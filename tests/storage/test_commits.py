@@ -160,7 +160,7 @@ def test_not_an_index(tmp_path):
     with pytest.raises(NotAnIndexError, match=r"no manifests"), st.writer(tmp_path):
         pass
     (tmp_path / "manifest.json").write_text('{"format": "something else"}')
-    with pytest.raises(NotAnIndexError, match="of another program"):
+    with pytest.raises(NotAnIndexError, match="belongs to another program"):
         st.read(tmp_path)
     assert not st.is_index(tmp_path)
     assert not st.is_index(tmp_path / "file")
@@ -416,7 +416,7 @@ def test_verify_says_what_is_lost_and_what_is_not(path, monkeypatch):
 def test_the_last_number(path):
     samples.folder(path, 1)
     (path / "manifests" / "99999999.json").write_text("")
-    with st.writer(path) as own, pytest.raises(StorageError, match="has the last number there is; remove it"):
+    with st.writer(path) as own, pytest.raises(StorageError, match="has the largest possible number; remove it"):
         own.commit({}, {})
     assert samples.same(st.read(path), 1)
 

@@ -13,27 +13,9 @@ from longwave import storage as st
 from longwave.errors import NotAnIndexError
 
 
-def create(path, files):
-    samples.commit(path, 2, files=files)
-
-
-def replace_all(path, files):
-    samples.commit(path, 2, files=files)
-
-
-def commit_with_kept(path, files):
-    with st.writer(path, files=files) as own:
-        rest = {name: st.Kept(name) for name in samples.arrays(1) if name != "vectors"}
-        own.commit(samples.facts(2), {"vectors": samples.arrays(2)["vectors"], **rest})
-
-
 def facts_only(path, files):
     with st.writer(path, files=files) as own:
         own.commit(samples.facts(2), {name: st.Kept(name) for name in samples.arrays(1)})
-
-
-def vacuum(path, files):
-    st.vacuum(path, grace=0, files=files)
 
 
 def commit_and_vacuum(path, files):
@@ -53,17 +35,17 @@ BEFORE = {
 }
 # What is there before, what is done, and what of state 1 is in state 2.
 SCENARIOS = [
-    ("nothing", create, ()),
-    ("empty", create, ()),
-    ("one", replace_all, ()),
-    ("some", replace_all, ()),
-    ("some", commit_with_kept, ("ids", "packed", "mean", "none")),
+    ("nothing", samples.replace_all, ()),
+    ("empty", samples.replace_all, ()),
+    ("one", samples.replace_all, ()),
+    ("some", samples.replace_all, ()),
+    ("some", samples.commit_with_kept, ("ids", "packed", "mean", "none")),
     ("one", facts_only, tuple(samples.arrays(1))),
-    ("old", replace_all, ()),
-    ("old", commit_with_kept, ("ids", "packed", "mean", "none")),
+    ("old", samples.replace_all, ()),
+    ("old", samples.commit_with_kept, ("ids", "packed", "mean", "none")),
     ("older", facts_only, tuple(samples.arrays(1))),
-    ("some", vacuum, None),
-    ("converted", vacuum, None),
+    ("some", samples.vacuum, None),
+    ("converted", samples.vacuum, None),
     ("some", commit_and_vacuum, ()),
     ("old", commit_and_vacuum, ()),
 ]
@@ -120,7 +102,10 @@ def check(path, before, kept, done, what):
     return found
 
 
-@pytest.mark.parametrize(("first", "second"), [(facts_only, vacuum), (replace_all, vacuum), (facts_only, replace_all)])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [(facts_only, samples.vacuum), (samples.replace_all, samples.vacuum), (facts_only, samples.replace_all)],
+)
 def test_a_writer_is_killed_at_every_call_and_power_is_lost_during_the_next_one(scratch, first, second):
     """What the first one did is seen by the second, but nobody has synced it."""
     start, trial = scratch / "start", scratch / "trial"

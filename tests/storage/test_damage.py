@@ -235,7 +235,7 @@ def test_a_header_that_does_not_say_what_the_manifest_says(sealed, monkeypatch, 
 def test_large_arrays_are_compared_by_verify_and_strings_of_bytes_and_texts_always(sealed, monkeypatch):
     path, _, said = sealed
     monkeypatch.setattr(array_file, "_SMALL", 0)
-    for name, how in (("vectors", None), ("packed", "checksum differs"), ("ids", "holds what is no text")):
+    for name, how in (("vectors", None), ("packed", "checksum differs"), ("ids", "holds something that is not text")):
         file = path / "data" / said["arrays"][name]["file"]
         content = file.read_bytes()
         file.write_bytes(content[:-4] + b"\xff\xff\xff\xff")

@@ -15,20 +15,6 @@ from longwave import storage as st
 from longwave.errors import StorageError
 
 
-def replace_all(path, files):
-    samples.commit(path, 2, files=files)
-
-
-def commit_with_kept(path, files):
-    with st.writer(path, files=files) as own:
-        rest = {name: st.Kept(name) for name in samples.arrays(1) if name != "vectors"}
-        own.commit(samples.facts(2), {"vectors": samples.arrays(2)["vectors"], **rest})
-
-
-def vacuum(path, files):
-    st.vacuum(path, grace=0, files=files)
-
-
 def nothing(path):
     pass
 
@@ -41,7 +27,13 @@ def old(path):
     samples.old_folder(path, 1)
 
 
-WORKS = [(nothing, replace_all), (one, replace_all), (one, commit_with_kept), (old, commit_with_kept), (one, vacuum)]
+WORKS = [
+    (nothing, samples.replace_all),
+    (one, samples.replace_all),
+    (one, samples.commit_with_kept),
+    (old, samples.commit_with_kept),
+    (one, samples.vacuum),
+]
 
 
 @pytest.mark.parametrize("forever", [False, True], ids=["once", "from then on"])
@@ -66,7 +58,7 @@ def test_every_call_fails_once(scratch, before, work, code, forever):
         else:
             # Only what does not matter may fail in silence: the name of a manifest that has its number already.
             assert files.failed in (None, "unlink")
-        if st.is_index(path) or work is not vacuum:
+        if st.is_index(path) or work is not samples.vacuum:
             samples.commit(path, 3, files=simulated.Careless())
             assert samples.same(st.read(path, verify=True), 3)
         shutil.rmtree(path)
@@ -78,7 +70,7 @@ def test_every_call_fails_once(scratch, before, work, code, forever):
 def check_failed(path, before, work, files, told):
     """The state before, and nothing left of the attempt. But for one case."""
     # If the last sync fails, and the manifest cannot be taken back either, the commit stands, and nobody knows.
-    stands = files.forever and files.failed == "sync manifests" and work is not vacuum
+    stands = files.forever and files.failed == "sync manifests" and work is not samples.vacuum
     if stands:
         assert "nor could version" in told
         return
@@ -90,7 +82,7 @@ def check_failed(path, before, work, files, told):
     state = st.read(path, verify=True)
     assert samples.same(state, 1), files.failed
     assert st.verify(path).ok
-    if not files.forever and work is not vacuum:
+    if not files.forever and work is not samples.vacuum:
         named = {entry.file for c in st.history(path) if c.number for entry in st.read(path, c.number).entries.values()}
         left = {p.name for p in (path / "data").glob("*")} - named if (path / "data").exists() else set()
         assert not left or files.failed == "sync manifests"

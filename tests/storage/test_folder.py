@@ -222,7 +222,7 @@ def test_not_an_index(tmp_path):
     with pytest.raises(NotAnIndexError, match=r"no manifests and no manifest\.json"):
         lw.Index.load(tmp_path)
     (tmp_path / "manifest.json").write_text('{"format": "something else"}')
-    with pytest.raises(NotAnIndexError, match="of another program"):
+    with pytest.raises(NotAnIndexError, match="belongs to another program"):
         lw.Index.load(tmp_path)
 
 

@@ -342,7 +342,7 @@ def test_ids_that_are_no_text_or_not_distinct(copy_of, monkeypatch):
     content = bytearray(file.read_bytes())
     content[-4:] = b"\xff\xff\xff\xff"
     file.write_bytes(content)
-    with pytest.raises(CorruptIndexError, match=r"\(ids\) holds what is no text"):
+    with pytest.raises(CorruptIndexError, match=r"\(ids\) holds something that is not text"):
         lw.Index.load(folder)
     folder = copy_of("plain")
     file = mutations.file_of(folder, "ids")

@@ -28,7 +28,7 @@ def to_row(text: str, metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     known = dict(metadata or {})
     taken = [name for name in known if name in (TEXT, MORE)]
     if taken:
-        raise InputError(f"metadata must not have the key {taken[0]!r}, which Longwave uses; call it otherwise")
+        raise InputError(f"metadata must not have the key {taken[0]!r}, which Longwave uses; give it another name")
     plain = {name: value for name, value in known.items() if isinstance(value, str | bool | int | float)}
     rest = {name: value for name, value in known.items() if name not in plain}
     try:

@@ -28,7 +28,7 @@ _QUICK = 10_000
 
 
 class Documents:
-    """path: the folder, made with the first documents; any collection will do. None: one that goes with this object.
+    """path: a folder, made with the first documents, or that of any collection. None: a temporary folder.
 
     The text of a document is the column `text`, other columns are its metadata. Below 100 documents searches are
     Euclidean. Up to 10,000 the graph is made anew when too many documents are outside of it; beyond, a warning says
@@ -64,7 +64,7 @@ class Documents:
             self.collection.refresh(progress=False)
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Take documents out; unknown ids are none. Where none is left, so is the folder."""
+        """Take documents out; unknown ids are passed over. With the last document the folder goes, too."""
         known = self._known(ids)
         if self.collection is not None and len(known) == len(self):
             self.collection.close()
@@ -74,7 +74,7 @@ class Documents:
             self.collection.remove(known)
 
     def get(self, ids: Iterable[str]) -> list[Found]:
-        """Those of the documents that are there, in the order of the ids."""
+        """The documents of these ids, in their order; unknown ids are passed over."""
         known = self._known(ids)
         return self._described(known, [None] * len(known))
 

@@ -57,7 +57,7 @@ class LongwaveDocumentStore:
         fresh = [one for one in documents if policy != DuplicatePolicy.SKIP or one.id not in known]
         for one in fresh:
             if one.embedding is None or one.content is None:
-                raise InputError(f"document {one.id!r} needs a content and an embedding; run a DocumentEmbedder before")
+                raise InputError(f"document {one.id!r} needs a content and an embedding; run a DocumentEmbedder first")
         self.documents.put(
             [one.id for one in fresh],
             [one.content for one in fresh],

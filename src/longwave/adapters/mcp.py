@@ -108,7 +108,7 @@ def server(path: str | Path, *, writable: bool = False, encoder: str | None = No
 
 
 def _heard(tool: Callable[..., Any]) -> Callable[..., Any]:
-    """A tool whose errors of Longwave's are told to the assistant; others are none of its business."""
+    """A tool that tells the assistant of errors that Longwave raises on purpose, and hides all others."""
 
     @wraps(tool)
     def run(**given: Any) -> Any:

@@ -22,7 +22,7 @@ ENOUGH = 0.93
 def fidelity(system: System, filter: Filter, solver: Solver, *, seed: int = 0) -> float | None:
     """The share of the exact answer's first 50 that a solver has among its own, for some vertices of the graph.
 
-    Each asks with its own row of the graph. None where there is nothing to compare. Time that of 16 exact queries.
+    Each asks with its own row of the graph. None where there is nothing to compare. Takes the time of 16 exact queries.
     """
     matrix = system.normalized
     able = np.flatnonzero(np.diff(matrix.indptr))

@@ -1,4 +1,4 @@
-"""What a build takes and what the machine has: asked before the work, so that nobody waits for an hour to run out."""
+"""What memory a build takes and what the machine has: compared before a build begins, so that none runs out of it."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def parse_size(text: str | int) -> int:
 
 
 def show(n_bytes: float) -> str:
-    """A human size."""
+    """A size as people write it: 1.5 GiB."""
     for unit in ("bytes", "KiB", "MiB"):
         if n_bytes < 1024:
             return f"{n_bytes:,.0f} {unit}" if unit == "bytes" else f"{n_bytes:,.1f} {unit}"

@@ -70,7 +70,7 @@ def advise(
 ) -> Advice:
     """Estimate energy, memory and time of each rank (§4.3, §7). memory: bytes the basis may take, None for any.
 
-    Time that of about 1,000 products with 𝒲; memory about a hundred vectors of n.
+    Takes the time of about 1,000 products with 𝒲, and the memory of about a hundred vectors of n.
     """
     sizes = graph.component_sizes
     shared = sizes > max(1, min_rank)

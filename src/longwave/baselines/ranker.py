@@ -25,7 +25,9 @@ def whole_vectors(index: Index) -> NDArray[np.float32]:
     if index.settings.vectors_as is not None:
         raise InputError("the vectors of this index are stored in fewer bytes; give the index as it was built")
     if index.items.live is not None:
-        raise InputError("items were removed from this index, which baselines do not know of; refresh the collection")
+        raise InputError(
+            "items were removed from this index, which baselines cannot take into account; refresh the collection"
+        )
     return index.vectors.rows(slice(None))
 
 

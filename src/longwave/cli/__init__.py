@@ -13,7 +13,7 @@ INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run the command line; an error of Longwave's is one line on stderr and exit code 1, Ctrl-C exit code 130."""
+    """Run the command line; a LongwaveError is one line on stderr and exit code 1, Ctrl-C is exit code 130."""
     # Imports take most of a second and leave nothing to tidy up; in the middle of one, an exception may get lost.
     heard = signal.getsignal(signal.SIGINT)
     if heard is signal.default_int_handler:  # not where the shell has us ignore it

@@ -1,4 +1,4 @@
-"""Which rank: advise."""
+"""The command `advise`: which rank a collection needs, and what it costs."""
 
 from __future__ import annotations
 

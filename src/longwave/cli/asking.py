@@ -16,7 +16,7 @@ from longwave.cli import options as o
 from longwave.cli.picture_options import list_skipped
 from longwave.cli.reading import vectors_from
 from longwave.errors import InputError, plural
-from longwave.evaluation import read_truth_file
+from longwave.evaluation import is_json, read_truth_file
 from longwave.files.formats import READERS
 from longwave.files.names import Names
 from longwave.files.vectors import split_name
@@ -72,15 +72,19 @@ def judged_question(text: str, truth: Path | None, index: Index, encoder: str | 
     """As `question_from`; but a folder gives the pictures and boxes that the file of known answers names."""
     if truth is None or not Path(text).is_dir():
         return question_from([text], index, encoder=encoder)
-    if truth.suffix in (".mat", ".pkl") or truth.is_dir():
+    if truth.suffix in (".mat", ".pkl") or truth.is_dir() or not is_json(truth):
         raise InputError(
-            f"{truth} does not say which pictures of {text} ask; give query vectors, or the answers as JSON with "
-            '{"image": NAME, "box": [x0, y0, x1, y1], "positive": [...]} for each query'
+            f"{truth} does not say which pictures of {text} are the queries; give query vectors, or the answers as "
+            'JSON with {"image": NAME, "box": [x0, y0, x1, y1], "positive": [...]} for each query'
         )
     names = Names(pictures.list_pictures(text))
     files, boxes = [], []
     for number, entry in enumerate(read_truth_file(truth)["queries"]):
         name = names.find(str(entry.get("image")))
+        if "image" not in entry:
+            raise InputError(
+                f'{truth}: query {number} does not say which picture of {text} it is: give it "image": NAME'
+            )
         if name is None:
             raise InputError(
                 f"{truth}: query {number} has the image {entry.get('image')!r}, which {text} does not hold"

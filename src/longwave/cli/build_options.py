@@ -39,7 +39,7 @@ def _parameter(field: Field[Any]) -> Parameter:
 
 
 def build_options(**given: Any) -> dict[str, Any]:
-    """What was said, as `Index.build` takes it. --paper: the paper's setting for all else."""
+    """What was given, as `Index.build` takes it. --paper: the paper's setting for everything else."""
     paper = given.pop("paper")
     said = {name: _READ[name](value) if name in _READ else value for name, value in given.items() if value is not None}
     if not paper:

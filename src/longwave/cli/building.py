@@ -1,4 +1,4 @@
-"""From vectors, pictures or texts to an index: build."""
+"""The command `build`: from vectors, pictures or texts to an index."""
 
 from __future__ import annotations
 
@@ -52,10 +52,7 @@ def build(
     texts: t.Texts = None,
     text_encoder: t.TextEncoder = None,
     words: t.Words = WORDS,
-    groups: Annotated[
-        str | None,
-        typer.Option(metavar="F", help=f"File with the item of each vector, where items have several ({o.LABELS})."),
-    ] = None,
+    groups: o.Groups = None,
     ids: Annotated[
         str | None,
         typer.Option(metavar="F", help=f"File with the id of each item; by default its row number ({o.LABELS})."),
@@ -159,8 +156,8 @@ def build(
 ) -> None:
     """Build an index of vectors, a folder of pictures, or texts.
 
-    Done once. It finds the nearest neighbours of each vector, connects them to a graph, and computes the basis of that
-    graph, by which searches are fast. The defaults are the best settings known: begin without any option but -o.
+    Done once. It finds the nearest neighbours of each vector, connects them into a graph, and computes the basis of
+    that graph, which makes searches fast. The defaults are the best settings known: begin without any option but -o.
 
     \b
     longwave build photos.npy -o photos.longwave

@@ -1,4 +1,4 @@
-"""Commands from pictures to vectors: describe, encoder."""
+"""The commands `describe` and `encoder`: from pictures to vectors."""
 
 from __future__ import annotations
 
@@ -84,4 +84,4 @@ def _check_target(path: Path, suffix: str, force: bool) -> None:
         raise FileError(f"cannot write {path}: the suffix must be {suffix}")
     check_folder(path)
     if path.exists() and not force:
-        raise FileError(f"{path} is there already; say --force to replace it")
+        raise FileError(f"{path} exists already; give --force to replace it")

@@ -1,4 +1,4 @@
-"""The manifold as points and as a kernel: embed, kernel."""
+"""The commands `embed` and `kernel`: the manifold as points, and as a measure of similarity."""
 
 from __future__ import annotations
 

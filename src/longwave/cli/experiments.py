@@ -1,4 +1,4 @@
-"""`longwave experiment` and `longwave report`: the paper's figures and tables."""
+"""The commands `experiment` and `report`: the paper's figures and tables."""
 
 from __future__ import annotations
 

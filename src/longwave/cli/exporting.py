@@ -1,4 +1,4 @@
-"""The command that writes an index to an engine of the user's: export."""
+"""The command `export`: an index written to a vector engine that you already have."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def export(
 
 
 def keep_following(opened: Collection, url: str, *, name: str, exact: bool, wait: Callable[[], None]) -> None:
-    """Write every change, for ever. An engine that is away for a while is told of, and asked again."""
+    """Write every change, forever. While an engine cannot be reached this is said, and it is asked again."""
     written: int | None = opened.version
     while True:
         wait()

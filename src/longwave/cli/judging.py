@@ -1,4 +1,4 @@
-"""Searches with known answers: evaluate."""
+"""The command `evaluate`: how good searches are, by known answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from longwave.cli import options as o
 from longwave.cli import picture_options, results
 from longwave.cli.application import app
 from longwave.cli.asking import judged_question
-from longwave.cli.reading import truth_from
+from longwave.cli.reading import labels_from, truth_from
 from longwave.cli.screen import out
 from longwave.errors import InputError, writing
 from longwave.evaluation import Evaluation, evaluate
@@ -32,13 +32,12 @@ def evaluate_command(
         ),
     ],
     truth_file: o.TruthFile = None,
+    query_ids: o.QueryIds = None,
     labels: Annotated[
         str | None,
         typer.Option(metavar="F", help=f"File with the label of each item, instead of --truth ({o.LABELS})."),
     ] = None,
-    query_labels: Annotated[
-        str | None, typer.Option(metavar="F", help="File with the label of each query, with --labels.")
-    ] = None,
+    query_labels: o.QueryLabels = None,
     setup: Annotated[
         str, typer.Option(help="With a gnd_*.pkl of the revisited sets, the answers that count: easy, medium or hard.")
     ] = "medium",
@@ -71,20 +70,21 @@ def evaluate_command(
     \b
     longwave evaluate d.longwave q.npy --labels l.npy --query-labels ql.npy
     longwave evaluate oxford.longwave queries.npy --truth truth.json -k 1,5,20
+    longwave evaluate news.longwave q.npy --truth qrels.txt --query-ids ids.txt
     longwave evaluate paris.longwave queries.npy --truth gnd_paris6k.mat
     longwave evaluate holiday.longwave holiday/ --truth truth.json --json
 
-    Queries by picture are entries with "image" and, if only a part is meant, "box": [x0, y0, x1, y1]. A picture of the
-    index that asks is a hit like any other: name it under "junk" if it shall not count.
+    Queries by picture are entries with "image" and, if only a part is meant, "box": [x0, y0, x1, y1]. A query
+    picture that is itself in the index is a hit like any other: name it under "junk" if it should not count.
     """
     if as_json and as_csv:
-        raise InputError("say --json or --csv, not both")
+        raise InputError("give --json or --csv, not both")
     results.check_output(output, index, [queries], suffixes=(".json", ".csv"))
     cuts = _cuts(k)
     opened = Index.load(index)
     truth = truth_from(truth_file, labels, query_labels, opened.ids)
     asked = judged_question(queries, truth_file, opened, encoder)
-    given = chosen.pop("query_groups")
+    given, called = chosen.pop("query_groups"), labels_from(query_ids)
     with bars() as progress:
         found = evaluate(
             opened,
@@ -92,7 +92,7 @@ def evaluate_command(
             truth,
             k=cuts,
             query_groups=asked.query_of if given is None else given,
-            names=asked.names,
+            names=asked.names if called is None else called.tolist(),
             batch=batch,
             whole=whole,
             euclidean=euclidean,

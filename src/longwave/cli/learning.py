@@ -1,4 +1,4 @@
-"""Labels and clusters along the graph: propagate, cluster."""
+"""The commands `propagate` and `cluster`: labels and clusters along the graph."""
 
 from __future__ import annotations
 

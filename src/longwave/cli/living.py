@@ -24,12 +24,6 @@ from longwave.errors import InputError, plural
 from longwave.progress import bars
 from longwave.texts import Library
 
-Vectors = Annotated[str, typer.Argument(metavar="VECTORS", help=f"Vectors, one per row ({o.FILES}).")]
-Groups = Annotated[
-    str | None,
-    typer.Option(metavar="F", help=f"File with the item of each vector, where items have several ({o.LABELS})."),
-]
-
 
 @app.command()
 def add(
@@ -42,7 +36,7 @@ def add(
         str | None,
         typer.Option(metavar="F", help=f"File with the id of each item; by default numbers go on ({o.LABELS})."),
     ] = None,
-    groups: Groups = None,
+    groups: o.Groups = None,
     metadata: o.Metadata = None,
     images: Annotated[
         Path | None,
@@ -64,8 +58,8 @@ def add(
 ) -> None:
     """Add items to an index, without building it again.
 
-    They are on the disk when the command ends, all of them or none. New items are found by what they are to the graph
-    that is there; `info` says when it has too few of them, and `refresh` makes a new one.
+    They are on the disk when the command ends, all of them or none. New items are found through their neighbours in
+    the graph that is there; `info` says when too many items are outside of it, and `refresh` makes a new graph.
 
     Of pictures, the new ones in the folder of the index are described as the others were, and so are those whose file
     has changed. Pictures that were renamed or moved within the folder are known by their content: they get the new path
@@ -138,9 +132,9 @@ def remove(
 @app.command()
 def replace(
     index: o.IndexPath,
-    vectors: Vectors,
+    vectors: o.Vectors,
     ids: Annotated[str, typer.Option(metavar="F", help=f"File with the id of each item ({o.LABELS}).")],
-    groups: Groups = None,
+    groups: o.Groups = None,
     metadata: o.Metadata = None,
 ) -> None:
     """Replace the vectors of items of an index, in one step.
@@ -202,7 +196,7 @@ def compact(
     keep: Annotated[int, typer.Option(help="Versions that stay at least, for `history`.")] = 10,
     grace: Annotated[float, typer.Option(help="Seconds for which what was replaced stays at least.")] = 3600.0,
 ) -> None:
-    """Tidy up an index: small files become one, old ones go.
+    """Tidy up an index: merge small files, and remove old ones.
 
     \b
     longwave compact photos.longwave

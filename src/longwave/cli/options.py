@@ -38,6 +38,11 @@ HitsFile = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="F", help="File to write all hits to: .npz, .json or .csv.")
 ]
 Queries = Annotated[str, typer.Argument(metavar="QUERIES", help=f"Query vectors, one per row ({FILES}).")]
+Groups = Annotated[
+    str | None,
+    typer.Option(metavar="F", help=f"File with the item of each vector, where items have several ({LABELS})."),
+]
+Vectors = Annotated[str, typer.Argument(metavar="VECTORS", help=f"Vectors, one per row ({FILES}).")]
 FilterText = Annotated[
     str,
     typer.Option(
@@ -111,10 +116,20 @@ TruthFile = Annotated[
     typer.Option(
         "--truth",
         metavar="F",
-        help='Answers: {"queries": [{"positive": [...], "junk": [...]}, ...]} with ids of the index (.json); or as '
-        "published, gnd_*.mat, gnd_*.pkl, or the folder of the text files of Oxford or Paris.",
+        help='Answers: the right ids of each query, [[3, 17], [5]], or {"queries": [{"positive": [...], "junk": '
+        "[...]}, ...]} (JSON); a qrels file of TREC, lines of QUERY 0 ITEM GRADE; or as published, gnd_*.mat, "
+        "gnd_*.pkl, or the folder of the text files of Oxford or Paris.",
     ),
 ]
+QueryIds = Annotated[
+    str | None,
+    typer.Option(
+        metavar="F",
+        help=f"With a qrels file: file with the id of each query ({LABELS}); by default the rows are its numbered "
+        "queries, the lowest first.",
+    ),
+]
+QueryLabels = Annotated[str | None, typer.Option(metavar="F", help="File with the label of each query, with --labels.")]
 SolverText = Annotated[
     str | None,
     typer.Option(
@@ -193,7 +208,7 @@ def solver_from(text: str, *, complement: bool, tolerance: float | None, steps: 
             continue
         name = next((name for name in meant if name in taken), None)
         if name is None:
-            raise InputError(f"solver '{text}' has no --{option}")
+            raise InputError(f"solver '{text}' has no --{option}; leave it out")
         chosen[name] = value
     solver: Solver | Euclidean = registry.parse("solver", text, **chosen)
     return solver
@@ -272,7 +287,7 @@ def count_from(text: str) -> int | str:
 def with_options(
     source: Callable[..., Any], name: str, *, without: Sequence[str] = ()
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command all options of a function but some; it receives that function's answer under a name."""
+    """Give a command all options of a function, except some; it receives what that function returns under a name."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         every, own = (signature(f, eval_str=True).parameters for f in (source, command))
@@ -293,5 +308,5 @@ def with_options(
 
 
 def with_search_options(*, without: Sequence[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """The options of `search_options`, but some; the command receives their values as `chosen`."""
+    """The options of `search_options`, except some; the command receives their values as `chosen`."""
     return with_options(search_options, "chosen", without=without)

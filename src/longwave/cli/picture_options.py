@@ -60,7 +60,7 @@ class Describing:
 
 @contextmanager
 def described_in(work: Path) -> Iterator[Progress]:
-    """Bars for pictures that are being described; who stops them is told where the finished ones are."""
+    """Bars for pictures that are being described; whoever stops them is told where the finished ones are."""
     with bars() as progress:
         try:
             yield progress
@@ -191,7 +191,12 @@ def _pairs_from(path: Path) -> list[tuple[str, str]]:
         raise FileError(f"cannot read {path}: {error}") from error
     wrong = [number for number, row in enumerate(rows, 1) if len(row) != 2]
     if not rows:
-        raise FileError(f"{path} is empty; it must have two paths within the folder a line, with a comma")
+        raise FileError(
+            f"{path} is empty; it must have two paths on each line, relative to the folder, with a comma between them"
+        )
     if wrong:
-        raise FileError(f"{path} must have two paths within the folder a line, with a comma; look at line {wrong[0]}")
+        raise FileError(
+            f"{path} must have two paths on each line, relative to the folder, with a comma between them; look at "
+            f"line {wrong[0]}"
+        )
     return [(row[0], row[1]) for row in rows]

@@ -107,12 +107,14 @@ def graph_from(text: str) -> Any:
     rows = [re.split(r"[,;\t ]\s*", line.strip()) for line in lines]
     wrong = next((number for number, row in enumerate(rows, 1) if len(row) not in (2, 3)), None)
     if wrong is not None or not rows:
-        raise FileError(f"{text}: line {wrong or 1} is no edge; write two ids and perhaps a weight, as in: 17,42,0.5")
+        raise FileError(
+            f"{text}: line {wrong or 1} is not an edge; write two ids and perhaps a weight, as in: 17,42,0.5"
+        )
     whole = all(re.fullmatch("-?[0-9]+", name) for row in rows for name in row[:2])
     try:
         return [(*(int(n) if whole else n for n in row[:2]), float(row[2]) if len(row) == 3 else 1.0) for row in rows]
     except ValueError as error:
-        raise FileError(f"{text}: a weight is no number: {error}") from error
+        raise FileError(f"{text}: a weight is not a number: {error}") from error
 
 
 def truth_from(

@@ -84,7 +84,7 @@ def check_picture(path: Path) -> None:
 
 
 def check_folder(path: Path) -> None:
-    """Raise unless a file can be written where this one shall be."""
+    """Raise unless a file can be written at this place."""
     if not path.parent.is_dir():
         raise FileError(f"cannot write {path}: there is no folder {path.parent}; create it first")
     if path.is_dir():

@@ -1,4 +1,4 @@
-"""Commands of the online stage: search, similar, explain."""
+"""The commands `search`, `similar`, `explain` and `pagerank`: questions to an index."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def search(
     if is_address(index):
         _leave_out({"--text": text, "--box": box, "--together": together, "--sheet": sheet, "--encoder": encoder})
         if not given:
-            raise InputError("give files of query vectors behind the URL")
+            raise InputError("give files of query vectors after the URL")
         results.check_output(output, Path(index.partition(":")[2]), given)
         with Remote(index, name) as remote, err.status("searching"):
             rows = np.concatenate([np.atleast_2d(vectors_from(file)) for file in given])
@@ -98,7 +98,9 @@ def _leave_out(options: dict[str, Any]) -> None:
     """What only an index folder of pictures or texts can be asked with."""
     given = [name for name, value in options.items() if value]
     if given:
-        raise InputError(f"{given[0]} is for an index folder; make vectors of the query first, or ask the folder")
+        raise InputError(
+            f"{given[0]} is for an index folder; turn the query into vectors first, or search the index folder"
+        )
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Collections for other programs: serve (HTTP), mcp."""
+"""The commands `serve` and `mcp`: collections for other programs."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def serve(
     """Serve collections over HTTP, with a page to search them.
 
     The page is at the address that is printed, the description of the API at /openapi.json below it. Ctrl-C stops the
-    server when it has answered what it took.
+    server, once it has answered the requests that it has accepted.
 
     \b
     longwave serve demo.longwave

@@ -1,4 +1,4 @@
-"""Contact sheets: the option --sheet."""
+"""The option `--sheet`: hits as a contact sheet of pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demonstration: demo."""
+"""The command `demo`: manifold search shown on handwritten digits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings by known answers: tune."""
+"""The command `tune`: better settings, found by known answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.table import Table
 from longwave import storage
 from longwave.cli import options as o
 from longwave.cli.application import app
-from longwave.cli.reading import read_label_file, truth_from, vectors_from
+from longwave.cli.reading import labels_from, read_label_file, truth_from, vectors_from
 from longwave.cli.screen import out
 from longwave.errors import InputError, plural
 from longwave.evaluation import judgements_from
@@ -33,13 +33,12 @@ def tune(
         str | None, typer.Option(metavar="F", help="File of query vectors with known answers, to choose by them.")
     ] = None,
     truth_file: o.TruthFile = None,
+    query_ids: o.QueryIds = None,
     labels: Annotated[
         str | None,
         typer.Option(metavar="F", help=f"File with the label of each vector, instead of --truth ({o.LABELS})."),
     ] = None,
-    query_labels: Annotated[
-        str | None, typer.Option(metavar="F", help="File with the label of each query, with --labels.")
-    ] = None,
+    query_labels: o.QueryLabels = None,
     seed: Annotated[int, typer.Option(help="Seed of the random numbers: the same seed gives the same answer.")] = 0,
 ) -> None:
     """Look for better settings, where answers are known.
@@ -71,7 +70,11 @@ def tune(
         unit, known = unit[held.collection], known[held.collection]
     else:
         asked = unit_queries(vectors_from(queries), dimension=unit.shape[1])
-        judgements = judgements_from(truth_from(truth_file, labels, query_labels, known), known)
+        truth, called = truth_from(truth_file, labels, query_labels, known), labels_from(query_ids)
+        names = None if called is None else called.tolist()
+        if names is not None and len(names) != len(asked):
+            raise InputError(f"there must be an id for each query, {len(asked)}, got {len(names)} in {query_ids}")
+        judgements = judgements_from(truth, known, names=names, count=len(asked))
     if len(judgements) != len(asked):
         raise InputError(f"there are {plural(len(asked), 'query', 'queries')} but ground truth for {len(judgements)}")
     kept = np.flatnonzero([bool(len(judgement.positive)) for judgement in judgements])

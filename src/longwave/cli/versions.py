@@ -1,4 +1,4 @@
-"""The versions in an index folder: verify, history, vacuum."""
+"""The commands `verify`, `history` and `vacuum`: the versions in an index folder."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def verify(index: o.IndexPath, version: _Version = None) -> None:
     index is one line on stderr and exit code 1; what is whole and what is lost, and which earlier version is whole, is
     printed before it.
 
-    A search compares the checksums of small files only, so run this after a copy, a crash of the machine or a doubt.
+    A search compares the checksums of small files only, so run this after copying an index, after a
+    crash of the machine, or when in doubt.
 
     \b
     longwave verify photos.longwave
@@ -87,9 +88,10 @@ def vacuum(
 ) -> None:
     """Remove versions of an index that were replaced.
 
-    What stopped writers left goes as well. The newest version always stays, and files that Longwave did not write
-    are not touched. Programs that have an older version open keep it: on a local disk its files live on without a name
-    until they are closed. On a network disk they may not, so choose a grace that outlasts those programs.
+    Files that were left by writers which were stopped are removed as well. The newest version always stays, and files
+    that Longwave did not write are not touched. Programs that have an older version open keep it: on a local disk its
+    files live on without a name until they are closed. On a network disk they may not, so choose a
+    grace that outlasts those programs.
 
     \b
     longwave vacuum photos.longwave                (versions replaced an hour ago)

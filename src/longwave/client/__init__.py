@@ -1,4 +1,4 @@
-"""A server of Longwave's, asked from Python: the same calls, the same `Hits`. Leans on the search's own values."""
+"""Collections on a Longwave server, searched from Python with the same calls and the same `Hits`."""
 
 from longwave.client.client import Client
 from longwave.client.remote import RemoteCollection

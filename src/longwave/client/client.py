@@ -1,4 +1,4 @@
-"""`Client`: collections on a server of Longwave's, searched as if they were here."""
+"""`Client`: collections on a Longwave server, searched as if they were here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Client:
     """A server. Threads may share one. Connections stay open between requests until `close`, or the end of a `with`.
 
     url: such as "http://127.0.0.1:8808". token: where the server wants one. timeout: seconds to wait for an answer.
-    retries: how often a request is sent again where the server is busy (429), each time after what it asks for.
+    retries: how often a request is sent again where the server is busy (429), each time after the wait it asks for.
 
         photos = longwave.Client("http://127.0.0.1:8808").collection("photos")
         hits = photos.search(query, 10)
@@ -53,7 +53,7 @@ class Client:
         return RemoteCollection(self, name)
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
-        """Send a request and read the answer, both JSON. An error of the library's over there is one here."""
+        """Send a request and read the answer, both JSON. An error that the library raises there is raised here."""
         data = None if body is None else json.dumps(body, default=plain).encode()
         for attempt in range(self._retries + 1):
             status, headers, answer = self._exchange(method, path, data)
@@ -64,7 +64,7 @@ class Client:
             known = json.loads(answer)
         except ValueError:
             raise RemoteError(
-                f"{self._url}{path} answered {status}, and no JSON; is it a server of Longwave's?"
+                f"{self._url}{path} answered {status}, but not with JSON; is it a Longwave server?"
             ) from None
         if status < 400:
             return known

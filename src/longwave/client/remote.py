@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from longwave.client.wire import options_told, rows_told, seeds_told
+from longwave.client.wire import options_told, rows_told
 from longwave.errors import RemoteError
-from longwave.search.blending import Blending
-from longwave.search.euclidean import Euclidean
 from longwave.search.explanation import Explanation
-from longwave.search.seeds import Seeds
-from longwave.search.where import Where
-from longwave.solvers import Solver
+from longwave.search.options import SearchOptions, check_names
 from longwave.types import Array, Filter, Hits
 
 if TYPE_CHECKING:
@@ -50,46 +46,19 @@ class RemoteCollection:
         found: dict[str, Any] = self._client.ask("GET", self._at)
         return found
 
-    def search(
-        self,
-        queries: ArrayLike | None = None,
-        k: int | str = 10,
-        *,
-        seeds: Seeds | None = None,
-        kind: str = "manifold",
-        fold: float | None = None,
-        diversity: float = 0.0,
-        filter: Filter | str | None = None,
-        neighbors: int | None = None,
-        blend: float | str | Blending | None = None,
-        where: Where | str | None = None,
-        columns: Sequence[str] | None = None,
-        query_groups: ArrayLike | None = None,
-        weights: ArrayLike | None = None,
-        cut: int | None = None,
-        region_sum: str = "similarities",
-        tolerance: float | None = None,
-        solver: Solver | Euclidean | str | None = None,
-        plan: str | None = None,
-        on_error: str = "raise",
-    ) -> Hits:
+    def search(self, queries: ArrayLike | None = None, k: int | str = 10, **options: Unpack[SearchOptions]) -> Hits:
         """Rank the items along the manifold. As `Index.search`; filter and solver also as text, where as a line."""
-        rows: dict[str, Any] = {
-            "query_groups": None if query_groups is None else np.asarray(query_groups).tolist(),
-            "weights": None if weights is None else np.asarray(weights).tolist(),
-            "on_error": on_error,
-        }
-        told = options_told(
-            filter, neighbors, blend, where, columns, cut, region_sum, tolerance, solver, plan, fold, diversity
-        )
+        check_names(options, "RemoteCollection.search")
         asked = {} if queries is None else rows_told(queries)
-        begun = {} if seeds is None else {"seeds": seeds_told(seeds)}
-        return self._hits("search", {**asked, **begun, "kind": kind, **rows, "k": k, **told})
+        return self._hits("search", {**asked, "k": k, **options_told(options)})
 
-    def similar(self, ids: ArrayLike, k: int | str = 10, *, include_self: bool = False, **options: Any) -> Hits:
+    def similar(
+        self, ids: ArrayLike, k: int | str = 10, *, include_self: bool = False, **options: Unpack[SearchOptions]
+    ) -> Hits:
         """More like these items. As `Index.search_by_id`."""
+        check_names(options, "RemoteCollection.similar")
         given = np.atleast_1d(np.asarray(ids)).tolist()
-        return self._hits("similar", {"ids": given, "k": k, "include_self": include_self, **options_told(**options)})
+        return self._hits("similar", {"ids": given, "k": k, "include_self": include_self, **options_told(options)})
 
     def explain(
         self,
@@ -103,7 +72,7 @@ class RemoteCollection:
         """Why this item was found. As `Index.explain`."""
         rows = np.atleast_2d(np.asarray(query, dtype=np.float64)).tolist()
         told = {"vectors": rows, "weights": None if weights is None else np.asarray(weights).tolist()}
-        known = options_told(filter, neighbors)
+        known = options_told({"filter": filter, "neighbors": neighbors})
         found = self._client.ask(
             "POST",
             f"{self._at}/explain",

@@ -1,10 +1,10 @@
-"""What Python has, as JSON has it: rows without a bit lost, filters, blends and solvers by their names."""
+"""Python values as JSON has them: rows without a bit lost, filters, blends and solvers by their names."""
 
 from __future__ import annotations
 
 import base64
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,11 @@ from longwave.errors import InputError
 from longwave.metadata import Condition
 from longwave.search import blending
 from longwave.search.blending import Blend
+from longwave.search.options import SearchOptions
 
 
 def rows_told(queries: ArrayLike) -> dict[str, Any]:
-    """Rows as the server takes them; not a bit of them is lost. NaN goes there as well: its words for that are best."""
+    """Rows as the server takes them, without a bit lost. NaN is sent too: the server says what is wrong with it."""
     try:
         rows = np.asarray(queries)
     except ValueError as error:
@@ -31,7 +32,21 @@ def rows_told(queries: ArrayLike) -> dict[str, Any]:
     return {"vectors": rows.tolist()}
 
 
-def seeds_told(seeds: Any) -> Any:
+def options_told(options: SearchOptions) -> dict[str, Any]:
+    """Options of a search as JSON has them; those that say nothing are left out."""
+    told = {name: _TELLING.get(name, _as_it_is)(value) for name, value in options.items() if value is not None}
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _filter(filter: Any) -> str:
+    return filter if isinstance(filter, str) else filters.text_of(filter)
+
+
+def _seeds(seeds: Any) -> Any:
     """Items and their weights; keys of JSON are text."""
     queries = [seeds] if isinstance(seeds, Mapping) else list(seeds)
     if not all(isinstance(one, Mapping) for one in queries):
@@ -39,48 +54,16 @@ def seeds_told(seeds: Any) -> Any:
     return [{str(own): float(weight) for own, weight in one.items()} for one in queries]
 
 
-def options_told(
-    filter: Any = None,
-    neighbors: int | None = None,
-    blend: Any = None,
-    where: Any = None,
-    columns: Sequence[str] | None = None,
-    cut: int | None = None,
-    region_sum: str | None = None,
-    tolerance: float | None = None,
-    solver: Any = None,
-    plan: str | None = None,
-    fold: float | None = None,
-    diversity: float | None = None,
-) -> dict[str, Any]:
-    """Options of a search as JSON has them; those that say nothing are left out."""
-    told = {
-        "filter": filter if filter is None or isinstance(filter, str) else filters.text_of(filter),
-        "neighbors": neighbors,
-        "blend": _blend(blend),
-        "where": _where(where),
-        "columns": None if columns is None else list(columns),
-        "cut": cut,
-        "region_sum": region_sum,
-        "tolerance": tolerance,
-        "solver": _solver(solver),
-        "plan": plan,
-        "fold": fold,
-        "diversity": diversity or None,
-    }
-    return {name: value for name, value in told.items() if value is not None}
-
-
 def _blend(blend: Any) -> Any:
-    if blend is None or isinstance(blend, str):
+    if isinstance(blend, str):
         return blend
     if isinstance(blend, Blend):
         return {"weight": blend.weight, "scale": blend.scale, "everywhere": blend.everywhere}
     return blending.text_of(blend) if callable(blend) else float(blend)
 
 
-def _solver(solver: Any) -> str | None:
-    if solver is None or isinstance(solver, str):
+def _solver(solver: Any) -> str:
+    if isinstance(solver, str):
         return solver
     text = registry.text_of("solver", solver)
     if text is None:
@@ -91,11 +74,28 @@ def _solver(solver: Any) -> str | None:
 def _where(where: Any) -> Any:
     if isinstance(where, Condition):
         raise InputError("give a server the condition as it is written: a dict, or a line such as 'year>=2020'")
-    return where if where is None or isinstance(where, Mapping | str) else np.asarray(where).tolist()
+    return where if isinstance(where, Mapping | str) else np.asarray(where).tolist()
+
+
+def _numbers(values: Any) -> Any:
+    return np.asarray(values).tolist()
+
+
+# How an option is written down, where JSON does not have it as Python does.
+_TELLING: dict[str, Callable[[Any], Any]] = {
+    "seeds": _seeds,
+    "filter": _filter,
+    "blend": _blend,
+    "where": _where,
+    "columns": list,
+    "query_groups": _numbers,
+    "weights": _numbers,
+    "solver": _solver,
+}
 
 
 def plain(value: Any) -> Any:
-    """What JSON does not know: dates as text, numbers and arrays of numpy as Python's."""
+    """What JSON does not know: dates as text, numbers and arrays of numpy as those of Python."""
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
     if isinstance(value, np.generic | np.ndarray):

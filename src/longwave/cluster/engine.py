@@ -1,4 +1,4 @@
-"""`Cluster`: what is asked of an engine, and the one that is no cluster at all."""
+"""`Cluster`: what a build asks of Ray, Dask or any other engine; and the one that runs in this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what a user gives to a segment: checked as a whole before anything is written."""
+"""New items as a user gives them, checked as a whole and made a segment before anything is written."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def new_items(living: Living, count: int, ids: ArrayLike | None, groups: ArrayLi
 
 
 def ids_of(living: Living, ids: ArrayLike) -> Array:
-    """Ids of a user's, of the kind that the collection has."""
+    """Ids that a user gives, of the kind that the collection has."""
     given, kind = np.atleast_1d(np.asarray(ids)), living.base.items.ids.dtype.kind
     if not given.size:
         return living.base.items.ids[:0]
@@ -68,7 +68,9 @@ def check_new(living: Living, ids: Array, free: NDArray[np.int64]) -> None:
     """Raise where an id is there already, or comes twice. free: numbers of items that give theirs up."""
     values, counts = np.unique(ids, return_counts=True)
     if (counts > 1).any():
-        raise InputError(f"ids must be distinct, but {counts.max()} items would be {values[counts.argmax()].item()!r}")
+        raise InputError(
+            f"ids must be distinct, but {counts.max()} items would have the id {values[counts.argmax()].item()!r}"
+        )
     numbers = living.find(ids)
     known = np.flatnonzero((numbers >= 0) & ~np.isin(numbers, free))
     if known.size:

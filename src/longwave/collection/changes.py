@@ -1,4 +1,4 @@
-"""One commit, checked as a whole before anything is written: what goes, what comes, what is called otherwise."""
+"""One change of a collection, checked as a whole before anything is written: what goes, what comes, what is renamed."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def change_of(
     about: Mapping[str, Any] | None = None,
     attach: Mapping[str, ArrayLike] | None = None,
 ) -> Change:
-    """What a user asks for. Parameters as for `Collection.change`; home: the folder."""
+    """The change that a user asks for. Parameters as for `Collection.change`; home: the folder."""
     gone = batches.NONE if remove is None else np.unique(batches.numbers_of(living, batches.ids_of(living, remove)))
     renaming = _renaming(living, rename or {}, gone)
     segment, fresh = None, living.base.items.ids[:0]

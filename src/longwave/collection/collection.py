@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 
 from longwave.collection import compaction, living, renewal
 from longwave.collection.changes import Change, change_of
-from longwave.collection.folder import DISK, Commit, Files, Kept, Vacuumed, Writer, history, read, writer
 from longwave.collection.living import Living
 from longwave.collection.staleness import Staleness, staleness
 from longwave.collection.tiers import run_to_merge
@@ -30,6 +29,7 @@ from longwave.search.explanation import Explanation
 from longwave.search.segments import PREFIX, Segment, merged, pack_segment, prefix_of
 from longwave.search.stored import warn_of_damage
 from longwave.search.where import Where
+from longwave.storage import DISK, Commit, Files, Kept, Vacuumed, Writer, history, read, writer
 from longwave.types import Array, Hits, Progress
 
 
@@ -40,7 +40,7 @@ class Collection:
     at the first change and held until `close`; searches need none, and threads may search while another one changes
     something. `index` is the immutable snapshot that searches use; `reload` follows a writer in another process.
 
-    Added items are found like others, by what they are to the vertices of the graph. Removed items are never found and
+    Added items are found like others, through their neighbours in the graph. Removed items are never found and
     carry no weight; their vertices remain bridges of the graph until `refresh`, which makes a new graph of all that is
     there. `staleness` tells when that is worth it.
     """
@@ -146,7 +146,7 @@ class Collection:
         vectors: (m, d), or one (d,). ids: one for each item, of the kind that the collection has; by default numbers go
         on after the largest. groups: (m,) the item of each vector, where items have several, as for `Index.build`.
         metadata: one row for each item, as for `Index.with_metadata`; columns that are new are missing elsewhere.
-        Costs one search for each vector and the files of the batch, however large the collection is.
+        Costs one search for each vector, and the files of the batch; this does not grow with the collection.
         """
         found = self._apply(vectors, ids, groups, metadata)
         self._warn_if_stale()
@@ -159,7 +159,7 @@ class Collection:
     def replace(
         self, vectors: ArrayLike, *, ids: ArrayLike, groups: ArrayLike | None = None, metadata: Any = None
     ) -> None:
-        """Exchange the vectors of items that are there, in one step. metadata: theirs, too; kept where none is given.
+        """Exchange the vectors of items that are there, in one step; their metadata too, where it is given.
 
         Parameters as for `add`.
         """
@@ -195,7 +195,7 @@ class Collection:
     def refresh(self, *, progress: Progress | bool | None = None, fast: bool | None = None, **options: Any) -> None:
         """A new graph and basis of all that is there, built as the old ones were. Searches and changes go on meanwhile.
 
-        options: of `Index.build`, where they shall be others than they were. Takes as long as a build.
+        options: of `Index.build`, where they are to change. Takes as long as a build.
         """
         with self._heavy:
             with self._change:
@@ -210,10 +210,11 @@ class Collection:
                 self._warned = False
 
     def compact(self, *, keep: int = 10, grace: float = 3600.0) -> Vacuumed:
-        """All segments become one without what was removed, and files that are of no use go.
+        """Merge all segments into one, without what was removed, and delete files that are no longer needed.
 
-        keep, grace: so many versions stay, and what was replaced for less than so many seconds. Where many items were
-        added they are linked, so that a search no longer reads them all. `refresh` takes them into the graph.
+        keep: how many versions stay at least. grace: what was replaced fewer seconds ago stays as well. Where many
+        items were added they are linked, so that a search no longer reads them all; `refresh` takes them into the
+        graph.
         """
         with self._heavy, self._change:
             known = self._begin()

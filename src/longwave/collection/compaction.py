@@ -1,4 +1,4 @@
-"""All segments as one: what was added and removed again is gone, and so are the steps by which it came."""
+"""All segments of a collection put together as one, without what was added and removed again."""
 
 from __future__ import annotations
 

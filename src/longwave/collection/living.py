@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from longwave.collection.folder import Entry, State
 from longwave.collection.lookup import Part, find
 from longwave.errors import CorruptIndexError
 from longwave.graph.weights import Kernel
@@ -19,6 +18,7 @@ from longwave.metadata import common_schema
 from longwave.search import packing, segments
 from longwave.search.segments import PREFIX, Segment
 from longwave.search.snapshot import fields_of
+from longwave.storage import Entry, State
 from longwave.types import Array
 
 

@@ -8,11 +8,11 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from longwave.collection.collection import Collection
-from longwave.collection.folder import check_target, writer
 from longwave.errors import plural
 from longwave.graph.weights import Kernel
 from longwave.index import Index
 from longwave.search import packing
+from longwave.storage import check_target, writer
 
 
 def open(

@@ -35,7 +35,7 @@ _METHODS: Mapping[str, Any] = {kind.__name__: kind for kind in (Chebyshev, Exact
 def rebuilt(
     index: Index, kernel: Kernel | None, progress: Progress | bool | None, given: Mapping[str, Any], fast: bool | None
 ) -> Index:
-    """An index of what is there. given: options that shall be others. Rows stored for one filter are not made again."""
+    """An index of what is there. given: options that are to change. Rows stored for one filter are not made again."""
     settings = index.settings
     if settings.given_edges:
         raise InputError(

@@ -1,4 +1,4 @@
-"""Segments of like size become one, so that there are few of them however many commits there were."""
+"""When segments are merged: those of like size become one, so that there are always few of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real sets, by name; loaders of the official files of the field; readers of vector files; a toy set for examples."""
+"""Collections with known answers: real sets by name, official files of the field, and a toy set for examples."""
 
 from longwave.datasets.benchmark import Benchmark
 from longwave.datasets.matlab import Descriptors, read_author_descriptors, read_mat_truth

@@ -1,4 +1,4 @@
-"""A collection with queries and known answers, whatever files it came from, and the distractor protocol."""
+"""`Benchmark`: a collection with queries and known answers, whatever files it came from, and added distractors."""
 
 from __future__ import annotations
 

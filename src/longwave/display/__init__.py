@@ -1,4 +1,4 @@
-"""How values look in a notebook: HTML text, with drawings as inline SVG. Leans on nothing but numpy.
+"""How values look in a notebook: HTML, with drawings as inline SVG. Leans on nothing but numpy.
 
 Each function takes a value and returns a piece of HTML. The classes call them from `_repr_html_`, so this room knows
 their fields and not their modules. All text is escaped: an id may be `<script>`.

@@ -1,4 +1,4 @@
-"""The online stage in an engine of the user's: PostgreSQL, Qdrant, LanceDB, DuckDB, or files of faiss.
+"""Searches inside a vector engine that you already have: PostgreSQL, Qdrant, LanceDB, DuckDB, or files of faiss.
 
 `export` writes an index there, a row for each item; `Remote` searches it: two searches by inner product in the engine,
 the mathematics between them in the client. An engine is one file; each is imported when its address is first used.

@@ -121,7 +121,7 @@ class EdgeClient:
             self._open.popitem()[1].close()
 
     def _filter(self, own: Any) -> Any:
-        """A filter of the client's as one of the engine's."""
+        """A filter of the client, as the engine has it."""
         if own is None:
             return None
         parts = {name: getattr(own, name) for name in ("must", "should", "must_not")}
@@ -141,7 +141,7 @@ class EdgeClient:
             if isinstance(getattr(match, "value", None), bool):
                 raise InputError(
                     f"Qdrant inside this process takes true for 1, so that a condition on '{own.key}' finds nothing; "
-                    "keep 0 and 1 in that column, or ask a server of Qdrant's"
+                    "keep 0 and 1 in that column, or ask a Qdrant server"
                 )
             made = edge.MatchAny(match.any) if hasattr(match, "any") else edge.MatchValue(match.value)
             return edge.FieldCondition(own.key, match=made)

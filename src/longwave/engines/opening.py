@@ -1,4 +1,4 @@
-"""From an address to an engine: its kind is what stands before the first colon."""
+"""Opens the engine that an address such as postgresql://… or duckdb:PATH names."""
 
 from __future__ import annotations
 

@@ -378,7 +378,7 @@ def _cast(column: str, width: int) -> str:
 
 
 def _numbers(own: Any) -> Array:
-    """A vector of pgvector's as an array, whatever its release returns."""
+    """A vector of pgvector as an array, in whichever form this release returns it."""
     return np.asarray(own.to_numpy() if hasattr(own, "to_numpy") else own, dtype=np.float32)
 
 

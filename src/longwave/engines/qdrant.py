@@ -90,7 +90,7 @@ class Qdrant:
                 ) from error
             if "WouldBlock" in text or "already accessed" in text:
                 raise RemoteError(
-                    f"{self.place} is open elsewhere, and one may have it open: close the other"
+                    f"{self.place} is open elsewhere, and only one program may have it open: close the other one"
                 ) from error
             raise RemoteError(f"{self.place} refuses: {text}; if it is damaged, export again") from error
 
@@ -345,7 +345,7 @@ class Qdrant:
         self._db.close()
 
     def _where(self, condition: Condition) -> Any:
-        """As a filter of Qdrant's."""
+        """The condition as a filter of Qdrant."""
         models = self._models
         if isinstance(condition, Not):
             return models.Filter(must_not=[self._where(condition.part)])

@@ -18,11 +18,11 @@ class Record:
     """One complete export.
 
     fingerprint: of the graph and the basis; rows of another one cannot stand beside these. version: of the collection,
-    None for an index that is none. items: rows. outside: how many of them were added after the graph was built. copies:
-    whether some share a vector. rank: numbers in a row of Ū. eigenvalues: Λ. next_eigenvalue: the largest left out.
-    filter, neighbors, blend, kernel: what searches do by default, as text. columns: name of each metadata column in the
-    engine. schema: of the metadata, as Arrow writes it, base64; None without. approximate: whether the engine's own
-    index of vectors was made.
+    None for an index that belongs to none. items: rows. outside: how many of them were added after the graph was built.
+    copies: whether some share a vector. rank: numbers in a row of Ū. eigenvalues: Λ. next_eigenvalue: the largest left
+    out. filter, neighbors, blend, kernel: what searches do by default, as text. columns: name of each metadata column
+    in the engine. schema: of the metadata, as Arrow writes it, base64; None without. approximate: whether the engine's
+    own index of vectors was made.
     """
 
     fingerprint: str

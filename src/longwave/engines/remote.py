@@ -5,13 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from longwave import filters
 from longwave.checks import check_counts, check_value
 from longwave.engines.between import Answer, Asking, answer
 from longwave.engines.engine import VECTOR, Engine, Moved
@@ -21,20 +19,18 @@ from longwave.engines.stores import EngineStore
 from longwave.errors import DataWarning, InputError, NotAnIndexError
 from longwave.items.items import labels_of
 from longwave.metadata import Condition, parse
-from longwave.metadata.conditions import settled, unknown_column
+from longwave.metadata.messages import check_columns
+from longwave.metadata.settling import settled
 from longwave.rows.vectors import normalize
-from longwave.search import blending
-from longwave.search.blending import Blending
+from longwave.search.defaults import chosen_blend, known_filter
 from longwave.search.euclidean import Euclidean
 from longwave.search.observation import SUMS
+from longwave.search.options import SearchOptions, check_names
 from longwave.search.queries import Queries
-from longwave.search.where import Where
-from longwave.solvers import Solver, Spectral
-from longwave.types import Filter, Hits
+from longwave.solvers import Spectral
+from longwave.types import Hits
 
-_filter = lru_cache(maxsize=64)(filters.parse)
-_blend = lru_cache(maxsize=64)(blending.parse)
-_INSTEAD = "ask the index itself (Index.search), or a server of Longwave's (longwave serve)"
+_INSTEAD = "ask the index itself (Index.search), or a Longwave server (longwave serve)"
 
 
 class Remote:
@@ -91,44 +87,33 @@ class Remote:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def search(
-        self,
-        queries: ArrayLike | None = None,
-        k: int | str = 10,
-        *,
-        filter: Filter | str | None = None,
-        neighbors: int | None = None,
-        blend: float | str | Blending | None = None,
-        where: Where | None = None,
-        columns: Sequence[str] | None = None,
-        query_groups: ArrayLike | None = None,
-        weights: ArrayLike | None = None,
-        cut: int | None = None,
-        region_sum: str = SUMS[0],
-        solver: Solver | Euclidean | None = None,
-        plan: Any = None,
-        on_error: str = "raise",
-        **others: Any,
-    ) -> Hits:
+    def search(self, queries: ArrayLike | None = None, k: int | str = 10, **options: Unpack[SearchOptions]) -> Hits:
         """Rank the items along the manifold. Options as for `Index.search`; one that no engine has is an error.
 
         where: a condition on the metadata, translated to the engine's own filters, or a list of ids. filter: also text.
         """
-        self._check_others(k, others, solver, plan)
+        check_names(options, "Remote.search")
+        solver = options.get("solver")
+        _check_possible(k, options)
         assert not isinstance(k, str)
         check_counts(k=k)
-        asking = self._asking(filter, neighbors, blend, cut, region_sum, solver, where)
-        given = {"dimension": self._record.dimension, "groups": query_groups, "weights": weights, "on_error": on_error}
+        asking = self._asking(options)
         if queries is None:
             raise InputError(f"a search in an engine begins with vectors; for seeds {_INSTEAD}")
-        asked = Queries.make(queries, **given)  # type: ignore[arg-type]
+        asked = Queries.make(
+            queries,
+            dimension=self._record.dimension,
+            groups=options.get("query_groups"),
+            weights=options.get("weights"),
+            on_error=options.get("on_error", "raise"),
+        )
         every = [asked.some(query, query + 1) for query in range(len(asked))]
         if isinstance(solver, Euclidean):
             found = [self._euclidean(query, k, asking) for query in every]
         else:
             found = [self._answer(query, k, asking) for query in every]
             _warn_of_blind_queries(found, ranked=asking.blend is not None)
-        hits = self._hits(found, columns, asking)
+        hits = self._hits(found, options.get("columns"), asking)
         known = None if isinstance(solver, Euclidean) else np.array([one.confidence for one in found], dtype=np.float32)
         route = None if isinstance(solver, Euclidean) else "basis"
         return replace(hits, confidence=known, route=route, queries=asked.numbers)
@@ -155,43 +140,19 @@ class Remote:
         facts = self._engine.facts(numbers=numbers)
         return Answer(numbers, facts.ids[facts.places(numbers)], similar * np.float32(size), 0.0, blind=False)
 
-    def _check_others(self, k: int | str, others: Mapping[str, Any], solver: Any, plan: Any) -> None:
-        """Options that `Index.search` has and an engine has not."""
-        known = ("seeds", "kind", "fold", "diversity", "tolerance")
-        for name in others:
-            if name not in known:
-                raise TypeError(f"Remote.search() got an unexpected keyword argument '{name}'")
-        usual = {"seeds": None, "kind": "manifold", "fold": None, "diversity": 0.0, "tolerance": None}
-        given = [name for name, value in others.items() if value != usual[name]]
-        if isinstance(k, str):
-            given.append(f"k={k!r}")
-        if not (solver is None or isinstance(solver, Spectral | Euclidean)):
-            given.append(f"solver={solver!r}")
-        if plan is not None and getattr(plan, "route", plan) != "basis":
-            given.append(f"plan={plan!r}")
-        if given:
-            raise InputError(f"an engine has rows, not the graph, and cannot answer {', '.join(given)}; {_INSTEAD}")
-
-    def _asking(
-        self,
-        filter: Filter | str | None,
-        neighbors: int | None,
-        blend: float | str | Blending | None,
-        cut: int | None,
-        region_sum: str,
-        solver: Solver | Euclidean | None,
-        where: Where | None,
-    ) -> Asking:
+    def _asking(self, options: SearchOptions) -> Asking:
+        """What a search asks for, with the defaults of the export."""
         known = self._record
-        h = _filter(known.filter if filter is None else filter) if filter is None or isinstance(filter, str) else filter
+        filter, neighbors, cut = options.get("filter"), options.get("neighbors"), options.get("cut")
+        solver, where = options.get("solver"), options.get("where")
+        text = known.filter if filter is None else filter
+        h = known_filter(text) if isinstance(text, str) else text
         check_value(h, "filter", "a value such as LowPass(0.99), or a function of the eigenvalues")
         count = known.neighbors if neighbors is None else neighbors
         check_counts(neighbors=count, **({} if cut is None else {"cut": cut}))
-        mixed = _blend(known.blend) if blend is None else blending.parse(blend)
-        if blend is not None and mixed is not None and isinstance(solver, Euclidean):
-            raise InputError("blend adds Euclidean similarity to a manifold search; leave it out with Euclidean()")
+        mixed = chosen_blend(options.get("blend"), known.blend, solver)
         complement = solver.complement if isinstance(solver, Spectral) else True
-        asking = Asking(h, count, mixed, complement, cut, region_sum)
+        asking = Asking(h, count, mixed, complement, cut, options.get("region_sum", SUMS[0]))
         if where is None:
             return asking
         if isinstance(where, Mapping | Condition):
@@ -208,7 +169,9 @@ class Remote:
         """The items of these ids, ascending; an unknown one is an error."""
         given = np.atleast_1d(np.asarray(ids))
         if given.dtype == bool:
-            raise InputError("a mask needs the order of the items, which an engine has not; give where= ids instead")
+            raise InputError(
+                "a mask needs the order of the items, which an engine does not have; give ids in where= instead"
+            )
         if not given.size:
             raise InputError("where leaves no item at all; widen it")
         wanted = np.unique(labels_of(given, "where"))
@@ -232,13 +195,24 @@ class Remote:
         if columns is None:
             return hits
         known = self._record.columns
-        if isinstance(columns, str) or not all(isinstance(name, str) for name in columns):
-            raise InputError(f"columns must be a list of names, got {columns!r}")
-        for name in columns:
-            if name not in known:
-                raise unknown_column(name, list(known))
+        check_columns(columns, list(known))
         rows = [self._engine.metadata(one.numbers[:width], [known[name] for name in columns]) for one in found]
         return replace(hits, columns={name: [dict(row)[known[name]] for row in rows] for name in columns})
+
+
+def _check_possible(k: int | str, options: SearchOptions) -> None:
+    """InputError for what `Index.search` can do and an engine cannot."""
+    usual: SearchOptions = {"seeds": None, "kind": "manifold", "fold": None, "diversity": 0.0, "tolerance": None}
+    given = [name for name, value in usual.items() if options.get(name, value) != value]
+    solver, plan = options.get("solver"), options.get("plan")
+    if isinstance(k, str):
+        given.append(f"k={k!r}")
+    if not (solver is None or isinstance(solver, Spectral | Euclidean)):
+        given.append(f"solver={solver!r}")
+    if plan is not None and getattr(plan, "route", plan) != "basis":
+        given.append(f"plan={plan!r}")
+    if given:
+        raise InputError(f"an engine has rows, not the graph, and cannot answer {', '.join(given)}; {_INSTEAD}")
 
 
 def _warn_of_blind_queries(found: list[Answer], *, ranked: bool) -> None:

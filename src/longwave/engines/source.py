@@ -33,7 +33,7 @@ OWN = {
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """The rows of a snapshot. version: of its collection; approximate: whether the engine shall index vectors."""
+    """The rows of a snapshot. version: of its collection; approximate: whether the engine is to index vectors."""
 
     snapshot: Snapshot
     version: int | None
@@ -43,7 +43,9 @@ class Source:
         own = self.snapshot
         own.require_vectors("an export")
         if not own.system.require_spectrum("an export").rank:
-            raise InputError("this index has no waves: no two of its vectors are neighbours; nothing is gained by it")
+            raise InputError(
+                "this index has no waves: no two of its vectors are neighbours; an export would gain nothing"
+            )
         if own.pooling is not None:
             raise InputError(
                 "this index has items of several vectors, which an engine cannot rank by one search; build it with one "

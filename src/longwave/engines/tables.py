@@ -1,4 +1,4 @@
-"""Batches as tables of Arrow, and back: for engines that speak it."""
+"""Batches of rows as tables of Arrow, and back, for the engines that take Arrow."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,33 +11,17 @@ from sklearn.base import ClusterMixin
 from longwave.estimators.indexed import Indexed
 from longwave.rows.vectors import normalize
 from longwave.signals.clusters import Waves
-from longwave.types import Array, Filter
+from longwave.types import Array
 
 
+@dataclass(eq=False, repr=False)
 class ManifoldClustering(ClusterMixin, Indexed):  # type: ignore[misc]
     """k-means of the samples as unit rows of Φᵀ (`Index.cluster`). `labels_` has the cluster of each sample.
 
     n_clusters: None for as many as the graph shows. Other parameters: `Indexed`.
     """
 
-    def __init__(
-        self,
-        n_clusters: int | None = 8,
-        *,
-        graph_neighbors: int = 50,
-        alpha: float = 0.99,
-        filter: Filter | None = None,
-        metric: str = "euclidean",
-        rank: int | None = None,
-        random_state: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.graph_neighbors = graph_neighbors
-        self.alpha = alpha
-        self.filter = filter
-        self.metric = metric
-        self.rank = rank
-        self.random_state = random_state
+    n_clusters: int | None = 8
 
     def fit(self, X: Any, y: Any = None) -> ManifoldClustering:
         """Build the graph and find the clusters. X: (n, d), or the weights of a graph (n, n)."""

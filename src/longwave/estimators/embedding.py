@@ -1,7 +1,8 @@
-"""`SpectralFilterEmbedding`: points whose dot product is the manifold kernel (§5.4)."""
+"""`SpectralFilterEmbedding`: rows as points whose dot product is their similarity along the manifold (§5.4)."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from longwave.checks import check_counts
 from longwave.estimators.indexed import Indexed
 from longwave.filters import response
-from longwave.types import Array, Filter
+from longwave.types import Array
 
 
+@dataclass(eq=False, repr=False)
 class SpectralFilterEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Indexed):  # type: ignore[misc]
     """Φ̂(z) = h(Λ)^½ Uᵀψ(z), eqs. (11) and (12), on the longest waves: samples and new rows alike.
 
@@ -20,24 +22,7 @@ class SpectralFilterEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     `Indexed`.
     """
 
-    def __init__(
-        self,
-        n_components: int = 32,
-        *,
-        graph_neighbors: int = 50,
-        alpha: float = 0.99,
-        filter: Filter | None = None,
-        metric: str = "euclidean",
-        rank: int | None = None,
-        random_state: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.graph_neighbors = graph_neighbors
-        self.alpha = alpha
-        self.filter = filter
-        self.metric = metric
-        self.rank = rank
-        self.random_state = random_state
+    n_components: int = 32
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

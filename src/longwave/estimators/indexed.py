@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,20 +23,21 @@ METRICS = ("euclidean", "cosine", "precomputed")
 _LIFT = 2.0
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Indexed(BaseEstimator):  # type: ignore[misc]
-    """An estimator with an index of what it was fitted to, `index_`. Subclasses name their parameters.
+    """An estimator with an index of what it was fitted to, `index_`, and the parameters that all of them share.
 
     graph_neighbors: neighbours of each sample in the graph. alpha: how far waves reach, `LowPass(alpha)`. filter: any
     other h. metric: "euclidean", "cosine", or "precomputed", where X is a symmetric sparse matrix of the weights of
     edges. rank: size of the basis; None for what the graph needs. random_state: seed of the basis.
     """
 
-    graph_neighbors: int
-    alpha: float
-    filter: Filter | None
-    metric: str
-    rank: int | None
-    random_state: int
+    graph_neighbors: int = 50
+    alpha: float = 0.99
+    filter: Filter | None = None
+    metric: str = "euclidean"
+    rank: int | None = None
+    random_state: int = 0
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from longwave.checks import check_counts
 from longwave.errors import InputError
 from longwave.estimators.indexed import Indexed
-from longwave.types import Array, Filter, Hits
+from longwave.types import Array, Hits
 
 
+@dataclass(eq=False, repr=False)
 class ManifoldNeighbors(Indexed):
     """The samples that are nearest along the manifold.
 
@@ -21,24 +23,7 @@ class ManifoldNeighbors(Indexed):
     `Indexed`.
     """
 
-    def __init__(
-        self,
-        n_neighbors: int = 5,
-        *,
-        graph_neighbors: int = 50,
-        alpha: float = 0.99,
-        filter: Filter | None = None,
-        metric: str = "euclidean",
-        rank: int | None = None,
-        random_state: int = 0,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.graph_neighbors = graph_neighbors
-        self.alpha = alpha
-        self.filter = filter
-        self.metric = metric
-        self.rank = rank
-        self.random_state = random_state
+    n_neighbors: int = 5
 
     def fit(self, X: Any, y: Any = None) -> ManifoldNeighbors:
         """Build the graph and its basis. X: (n, d), or the weights of a graph (n, n)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from longwave.errors import InputError
 from longwave.estimators.indexed import Indexed
-from longwave.types import Array, Filter
+from longwave.types import Array
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class FilteredLabelSpreading(ClassifierMixin, Indexed):  # type: ignore[misc]
     """Labels spread along the graph, for samples without one and for new rows.
 
@@ -22,26 +24,8 @@ class FilteredLabelSpreading(ClassifierMixin, Indexed):  # type: ignore[misc]
     `Indexed`.
     """
 
-    def __init__(
-        self,
-        *,
-        graph_neighbors: int = 50,
-        alpha: float = 0.99,
-        filter: Filter | None = None,
-        prior: str = "equal",
-        unlabeled: Any = -1,
-        metric: str = "euclidean",
-        rank: int | None = None,
-        random_state: int = 0,
-    ) -> None:
-        self.graph_neighbors = graph_neighbors
-        self.alpha = alpha
-        self.filter = filter
-        self.prior = prior
-        self.unlabeled = unlabeled
-        self.metric = metric
-        self.rank = rank
-        self.random_state = random_state
+    prior: str = "equal"
+    unlabeled: Any = -1
 
     def fit(self, X: Any, y: Any) -> FilteredLabelSpreading:
         """Build the graph and spread the labels. X: (n, d), or the weights of a graph (n, n). y: (n,)"""

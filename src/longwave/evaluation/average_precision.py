@@ -108,4 +108,4 @@ def label_judgements(query_labels: Iterable[Any], item_labels: Array, ids: Array
 
 def _check_lengths(ranked: Array, judgements: Sequence[Any]) -> None:
     if len(ranked) != len(judgements):
-        raise InputError(f"{len(ranked)} ranked lists but {len(judgements)} judgements; they must be as many")
+        raise InputError(f"{len(ranked)} ranked lists but {len(judgements)} judgements; the two numbers must be equal")

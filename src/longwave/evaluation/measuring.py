@@ -54,7 +54,7 @@ def evaluate(
     - batch: queries that are asked together. 1, the default, is one user at a time; give what your program sends.
     - whole: also ask for whole rankings, for mAP. They are exact and take time in proportion to the collection.
     - euclidean: measure Euclidean search too.
-    - names: what the queries are called, in the report and where `truth` is a mapping.
+    - names: what the queries are called, in the report and where `truth` is a mapping or a qrels file.
     - setup: for `Graded` answers, easy, medium or hard.
     - options: of `Index.search`, such as filter, neighbors, solver.
 
@@ -79,7 +79,7 @@ def evaluate(
     judgements = judgements_from(truth, index.ids, names=names, count=asked.count, setup=setup)
     if asked.count != len(judgements):
         raise InputError(
-            f"{plural(asked.count, 'query')} but ground truth for {len(judgements):,}: they must be as many"
+            f"{plural(asked.count, 'query')} but ground truth for {len(judgements):,}: the two numbers must be equal"
         )
     if not any(judged.positive for judged in judgements):
         raise InputError("no query has a positive item; there is nothing to evaluate")

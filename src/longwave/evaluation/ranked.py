@@ -1,4 +1,4 @@
-"""Measures at a cut, and of graded judgements."""
+"""Precision, recall and nDCG of the first k hits."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def capped_precision_at(ranked: Array, judgement: Judgement, k: int) -> float:
 def evaluate_revisited(
     ranked: Array, truth: Sequence[Graded], *, cuts: Sequence[int] = (1, 5, 10)
 ) -> dict[str, Revisited]:
-    """All three set-ups. ranked: (queries, k) ids, best first; truth: one per query. Cost that of mAP, three times."""
+    """All three set-ups. ranked: (queries, k) ids, best first; truth: one per query. Costs as much as three mAPs."""
     found = {}
     for name in SETUPS:
         judgements = [graded.setup(name) for graded in truth]

@@ -63,19 +63,19 @@ def judgements_from(
 
     truth:
 
-    - a path: a truth file, {"queries": [{"positive": […], "junk": […]}, …]};
+    - a path: a truth file, {"queries": [{"positive": […], "junk": […]}, …]} or [[3, 17], [5]] in JSON, or a qrels file
+      of TREC, which finds queries by `names`, or by their numbers;
     - `GroundTruth`, as the readers of `longwave.datasets` return it;
     - `Labels`: right is what has the same label;
     - a mapping from each query, by number or by one of `names`, to its answer; queries without an entry have none;
     - a sequence with the answer of each query.
 
     An answer is a `Judgement`, a `Graded`, a collection of the right ids, a mapping from id to grade (0 for wrong), or
-    {"positive": ids, "junk": ids}. ids: (N,) of the index. count: how many queries there are, where a mapping
-    does not name all of them. setup: of
-    `Graded` answers, easy, medium or hard.
+    {"positive": ids, "junk": ids}. ids: (N,) of the index. count: how many queries there are, where a mapping does not
+    name all of them. setup: of `Graded` answers, easy, medium or hard.
     """
     if isinstance(truth, str | Path):
-        return judgements_from_file(truth, ids)
+        return judgements_from_file(truth, ids, names=names, count=count)
     if isinstance(truth, GroundTruth):
         return _by_images(truth, ids, setup)
     if isinstance(truth, Labels):
@@ -156,5 +156,5 @@ def _checked(judged: Judgement, known: set[Any], number: int) -> Judgement:
 
 
 def _plain(item: Any) -> Any:
-    """A number of numpy's as one of Python's."""
+    """A numpy number as a Python number."""
     return item.item() if isinstance(item, np.generic) else item

@@ -1,4 +1,4 @@
-"""FSR.rank-r against FSR.approx: offline cost and mAP (§8.2)."""
+"""The paper's two bases compared, exact and approximate: offline cost and mAP (§8.2)."""
 
 from __future__ import annotations
 

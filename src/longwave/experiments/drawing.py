@@ -1,4 +1,4 @@
-"""Pictures of runs, made from their JSON alone."""
+"""Pictures of the runs of experiments, made from their JSON alone."""
 
 from __future__ import annotations
 

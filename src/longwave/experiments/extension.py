@@ -1,4 +1,4 @@
-"""The graph on a part of the data, the rest expressed by it (§8.2)."""
+"""The graph built on a part of the data, the rest expressed by its neighbours in it (§8.2)."""
 
 from __future__ import annotations
 

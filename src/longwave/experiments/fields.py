@@ -1,4 +1,4 @@
-"""§5.3: the energy f_α step by step, by Jacobi, Gauss–Seidel and conjugate gradients."""
+"""How fast three solvers lower the energy of §5.3: Jacobi, Gauss–Seidel and conjugate gradients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""§5.5: shortest paths and sums over paths, when edges are taken from the graph."""
+"""Shortest paths and sums over paths, when edges are taken from the graph (§5.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""§6: random projections of h(𝒲) beside the basis of stages 1 and 2, at the same number of columns."""
+"""Random projections of h(𝒲) beside the basis of stages 1 and 2, with the same number of columns (§6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figure 2: the low-pass responses."""
+"""Figure 2: how much of each wave the low-pass filters let through."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same engine on sentence embeddings with relevance judgements."""
+"""Manifold search on sentence embeddings with relevance judgements."""
 
 from __future__ import annotations
 

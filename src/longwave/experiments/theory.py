@@ -1,4 +1,4 @@
-"""§4: the error against rank, q and |h(λ_{r+1})|, and the cost against n, r and τ."""
+"""The error against rank, q and |h(λ_{r+1})|, and the cost against n, r and τ (§4)."""
 
 from __future__ import annotations
 

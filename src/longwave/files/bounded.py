@@ -128,7 +128,7 @@ def npy_header(stream: IO[bytes]) -> NpyHeader:
         shape, by_columns, dtype = read(whole)
         found = NpyHeader(tuple(map(int, shape)), dtype, bool(by_columns), len(head) + len(counted) + length)
     except Exception as error:  # numpy evaluates the header as Python: tokenizer, parser and dtype raise their own
-        raise ValueError(f"its header is not one of numpy's ({' '.join(str(error).split())[:80]})") from error
+        raise ValueError(f"its header is not a numpy header ({' '.join(str(error).split())[:80]})") from error
     if min(found.shape, default=0) < 0 or found.n_bytes >= 1 << 63:
         raise ValueError(f"its header has the impossible shape {found.shape}")
     return found

@@ -1,4 +1,4 @@
-"""One reader per file format, in the tables `READERS` and `LABEL_READERS`; `files` is what users call.
+"""One reader for each file format of vectors and labels; `files.vectors` chooses among them.
 
 Nothing is ever unpickled. `.npy`, `.fvecs`, `.bvecs` and `.ivecs` stay on disk and are read in place; the
 other formats are loaded whole. Whatever goes wrong is a `FileError` that names the file and the remedy.

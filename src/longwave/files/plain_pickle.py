@@ -121,7 +121,7 @@ class _Reader(pickle._Unpickler):
     def _scalar(self, kind: Any, data: Any) -> Any:
         self._spend(data, (bytes, str))
         if not isinstance(kind, _Dtype):
-            raise pickle.UnpicklingError("a number of numpy's that is not plain")
+            raise pickle.UnpicklingError("a numpy number that is not plain")
         return np.frombuffer(_bytes(data), kind.dtype, count=1)[0].item()
 
     def _set(self, members: Any = ()) -> set[Any]:

@@ -19,7 +19,7 @@ _REMEDY = (
 
 
 def response(filter: Filter, eigenvalues: Array) -> Array:
-    """h(Λ), element by element, checked: a filter of the user's may return anything. (r,) -> (r,) float64."""
+    """h(Λ), element by element, checked: a filter of your own may return anything. (r,) -> (r,) float64."""
     try:
         values = np.asarray(filter(np.asarray(eigenvalues, dtype=np.float64)))
     except LongwaveError:

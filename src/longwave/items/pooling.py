@@ -1,4 +1,4 @@
-"""Σ of §3.2: from the scores of regions to the score of their item."""
+"""From the scores of regions to the score of their item: Σ of §3.2."""
 
 from __future__ import annotations
 

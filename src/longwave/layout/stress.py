@@ -1,4 +1,4 @@
-"""A small graph in the plane: as far apart as the shortest way between two vertices is long."""
+"""A small graph in the plane: two vertices lie as far apart as the shortest way between them is long."""
 
 from __future__ import annotations
 

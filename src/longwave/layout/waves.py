@@ -1,4 +1,4 @@
-"""Where a layout begins: the leading waves of a component, in two dimensions."""
+"""Where a layout begins: a first place in the plane for each vertex, from the leading waves of its component."""
 
 from __future__ import annotations
 

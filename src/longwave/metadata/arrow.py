@@ -1,4 +1,4 @@
-"""pyarrow, imported when metadata are first used; and the types of columns that metadata can have."""
+"""pyarrow, imported only when metadata is first used; and the types that columns of metadata can have."""
 
 from __future__ import annotations
 

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longwave.errors import InputError
-from longwave.metadata import tables
+from longwave.metadata.given import as_table
+from longwave.metadata.parquet import from_bytes, to_bytes
+from longwave.metadata.tables import common_schema, join
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,19 +26,19 @@ class Sheet:
     @classmethod
     def of(cls, metadata: Any, count: int) -> Sheet:
         """From what a user gives, checked (`as_table`)."""
-        return cls.of_table(tables.as_table(metadata, count=count))
+        return cls.of_table(as_table(metadata, count=count))
 
     @classmethod
     def of_table(cls, table: Any) -> Sheet:
         """From a table that was checked already."""
-        return cls(table.num_rows, np.frombuffer(tables.to_bytes(table), dtype=np.uint8))
+        return cls(table.num_rows, np.frombuffer(to_bytes(table), dtype=np.uint8))
 
     @cached_property
     def table(self) -> Any:
         """The table, or the number of items where there is none."""
         if self.data is None:
             return self.count
-        return tables.from_bytes(self.data.tobytes(), count=self.count, name=self.name)
+        return from_bytes(self.data.tobytes(), count=self.count, name=self.name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,12 +50,12 @@ class Described:
     @cached_property
     def table(self) -> Any:
         """One row for every item, those removed included."""
-        return tables.join([sheet.table for sheet in self.sheets if sheet.count])
+        return join([sheet.table for sheet in self.sheets if sheet.count])
 
     @property
     def schema(self) -> Any:
         """Columns and their types, as they are joined."""
-        return tables.common_schema(sheet.table.schema for sheet in self.sheets if sheet.data is not None)
+        return common_schema(sheet.table.schema for sheet in self.sheets if sheet.data is not None)
 
 
 def described(sheets: tuple[Sheet, ...]) -> Described | None:
@@ -62,7 +64,7 @@ def described(sheets: tuple[Sheet, ...]) -> Described | None:
 
 
 def need_metadata(known: Described | None) -> Described:
-    """What is known of the items, or an error that says how it gets there."""
+    """What is known of the items, or an error that says how to give it."""
     if known is None:
         raise InputError(
             "this index has no metadata, which a condition or columns would need; give it: index.with_metadata(table), "

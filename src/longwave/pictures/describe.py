@@ -1,4 +1,4 @@
-"""A folder of pictures to descriptors, and queries by picture treated alike."""
+"""Turns a folder of pictures into descriptors, and query pictures in the same way."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Learned:
         place = {name: i for i, name in enumerate(names)}
         rows = [(place[one], place[two]) for one, two in self.pairs if one in place and two in place]
         if not rows:
-            raise InputError("of no pair both pictures can be read; give others, or leave the pairs out")
+            raise InputError("there is no pair of which both pictures can be read; give others, or leave the pairs out")
         return learn_supervised(_wholes(chunks), rows, dimensions=dimensions, shrinkage=shrinkage)
 
 

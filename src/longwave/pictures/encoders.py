@@ -1,4 +1,4 @@
-"""Encoders: pictures of one size to feature maps, by onnxruntime or by torch."""
+"""Encoders: networks that turn pictures into feature maps, by onnxruntime or by torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many pictures to raw region vectors: decoded by several processes, encoded in batches, kept chunk by chunk."""
+"""Many pictures to region vectors: decoded by several processes, encoded in batches, kept part by part."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def encode(
 
 
 def remove_finished(workdir: str | Path) -> None:
-    """Remove a folder of finished parts, and nothing else: a folder that is something other is left alone."""
+    """Remove a folder of finished parts; a folder that holds anything else is left alone."""
     folder = Path(workdir)
     with suppress(OSError, ValueError, AttributeError):
         if read_json(folder / "key.json", follow=False).get("kind") == "pictures":

@@ -1,4 +1,4 @@
-"""Picture files: found in a folder, by their names."""
+"""Finds the picture files in a folder, by their names."""
 
 from __future__ import annotations
 

@@ -96,7 +96,9 @@ class Gallery:
         if given is not None and not isinstance(given, str | Path):
             return given
         if given is None and known != DEFAULT and not Path(known).is_file():
-            raise FileError(f"the encoder of this index was {known}, which is gone; say where with --encoder F")
+            raise FileError(
+                f"the encoder of this index was {known}, which is gone; say where it is now with --encoder F"
+            )
         name = str(given or known)
         scales = {} if name == DEFAULT else {"mean": self.treatment.mean, "std": self.treatment.std}
         return open_encoder(name, **scales)

@@ -1,4 +1,4 @@
-"""Picture files: opened upright, as RGB, at the size that is encoded, in bounded memory."""
+"""Opens picture files upright, as RGB, at the size that is encoded, in bounded memory."""
 
 from __future__ import annotations
 

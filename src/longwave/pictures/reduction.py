@@ -22,8 +22,8 @@ def reduce_regions(
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """At most `count` unit vectors for each item: means of a spherical Gaussian mixture of its regions.
 
-    vectors: (n, d) unit, item_of: (n,). Items of up to `count` distinct regions pass as they are. 21 points do not
-    carry more than one variance each. About 10 ms an item.
+    vectors: (n, d) unit, item_of: (n,). Items of up to `count` distinct regions pass as they are. 21 points are too
+    few for more than one variance each. About 10 ms an item.
     """
     check_counts(count=count)
     parts, owners = [], []

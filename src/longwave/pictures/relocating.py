@@ -15,7 +15,7 @@ from longwave.pictures.finding import list_pictures
 
 @dataclass(frozen=True)
 class Relocated:
-    """How many pictures `relocate` has found by path; old and new path of those found by content; and who was not."""
+    """How many pictures `relocate` found by path; old and new path of those found by content; and those not found."""
 
     by_path: int
     by_content: tuple[tuple[str, str], ...]

@@ -1,4 +1,4 @@
-"""Small copies of pictures."""
+"""Small copies of pictures, for pages and contact sheets."""
 
 from __future__ import annotations
 

@@ -90,7 +90,9 @@ class Treatment:
         if alike < _ALIKE:
             differ.append(f"an encoder whose answer to the same picture has the cosine {alike:.2f}")
         if differ:
-            raise InputError(f"{what} was described otherwise than the index: {'; '.join(differ)}; describe both alike")
+            raise InputError(
+                f"{what} was described in another way than the index: {'; '.join(differ)}; describe both alike"
+            )
 
 
 def _plain(scale: Any) -> Scale:

@@ -43,7 +43,7 @@ class Whitening:
         return Whitening(self.mean, np.ascontiguousarray(self.projection[:, :dimensions]))
 
     def recentred(self, vectors: ArrayLike) -> Whitening:
-        """With the mean of these vectors: for a collection that was stored or taken otherwise than what taught it."""
+        """With the mean of these vectors: for a collection whose pictures were taken or stored in another way."""
         given = check_vectors(vectors)
         if given.shape[1] != len(self.mean):
             raise InputError(f"this whitening is for {len(self.mean)} dimensions, the vectors have {given.shape[1]}")

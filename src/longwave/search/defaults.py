@@ -17,13 +17,13 @@ from longwave.solvers import BestFirst, ChebyshevFilter, ConjugateGradient, Hybr
 from longwave.types import Filter
 
 # What an index says of itself is read once, not for every query.
-_filter = lru_cache(maxsize=64)(filters.parse)
-_blend = lru_cache(maxsize=64)(blending.parse)
+known_filter = lru_cache(maxsize=64)(filters.parse)
+_known_blend = lru_cache(maxsize=64)(blending.parse)
 
 
 def default_filter(snapshot: Snapshot) -> Filter:
     """The filter of the index."""
-    return _filter(snapshot.settings.search.filter)
+    return known_filter(snapshot.settings.search.filter)
 
 
 def defaults(snapshot: Snapshot, filter: Filter | None, neighbors: int | None) -> tuple[Filter, int]:
@@ -43,12 +43,22 @@ def solver_within(tolerance: float, filter: Filter, has_basis: bool) -> Solver:
 
 
 def blend_of(
-    snapshot: Snapshot, blend: float | str | Blending | None, solver: Solver | Euclidean | None
+    snapshot: Snapshot, blend: float | str | Blending | None, solver: Solver | Euclidean | str | None
 ) -> Blending | None:
     """The blend that was given, or that of the index."""
-    if blend is not None and blending.parse(blend) is not None and isinstance(solver, Euclidean):
+    return chosen_blend(blend, snapshot.settings.search.blend, solver)
+
+
+def chosen_blend(
+    blend: float | str | Blending | None, own: str, solver: Solver | Euclidean | str | None
+) -> Blending | None:
+    """The blend that was given, or the one that the text `own` names."""
+    if blend is None:
+        return _known_blend(own)
+    chosen = blending.parse(blend)
+    if chosen is not None and isinstance(solver, Euclidean):
         raise InputError("blend adds Euclidean similarity to a manifold search; leave it out with solver=Euclidean()")
-    return _blend(snapshot.settings.search.blend) if blend is None else blending.parse(blend)
+    return chosen
 
 
 def own_solver(snapshot: Snapshot) -> Solver:

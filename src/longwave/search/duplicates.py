@@ -1,4 +1,4 @@
-"""Near-duplicates of a whole collection, in groups that are no chains."""
+"""Near-duplicates in a whole collection, in groups around one item each."""
 
 from __future__ import annotations
 

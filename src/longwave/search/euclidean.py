@@ -1,4 +1,4 @@
-"""Euclidean search itself: what every comparison begins with."""
+"""`Euclidean`: plain nearest-neighbour search, which every comparison begins with."""
 
 from __future__ import annotations
 

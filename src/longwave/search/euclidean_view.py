@@ -40,7 +40,7 @@ class EuclideanView:
         return self._some_similarities(None)
 
     def unrepresented(self) -> Array:
-        """The same with every vector weighted by 1 − η, what the basis has not of it. (q, c)"""
+        """The same with every vector weighted by 1 − η, what the basis lacks of it. (q, c)"""
         weights = 1 - self.snapshot.row_norms
         if self.targets is not None and not self.most:
             return self._some_similarities(weights)

@@ -96,7 +96,7 @@ def route(system: System, observation: Sparse, target: int, filter: Filter, solv
 def strongest_path(
     matrix: Sparse, starts: NDArray[np.int64], weights: Array, ends: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Vertices on the path from a start to an end with the largest weight · Π 𝒲_ij, or none. Time that of Dijkstra."""
+    """Vertices on the path from a start to an end with the largest weight · Π 𝒲_ij, or none. Dijkstra's algorithm."""
     from scipy.sparse.csgraph import dijkstra
 
     if not len(starts) or not len(ends):

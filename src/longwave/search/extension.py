@@ -1,4 +1,4 @@
-"""Kernels and what lies outside the graph (§5.4): ψ, Φ, κ̂."""
+"""Vectors outside of the graph, and the manifold as points and as a kernel (§5.4): ψ, Φ, κ̂."""
 
 from __future__ import annotations
 

@@ -251,7 +251,7 @@ def renoted(base: _S, path: str | Path, facts: Mapping[str, Any], arrays: Mappin
 
 
 def restore(path: str | Path, known: Mapping[str, Any], arrays: Mapping[str, Array], kernel: Kernel | None) -> Snapshot:
-    """The snapshot of a folder. kernel: where it is a function of the user's own."""
+    """The snapshot of a folder. kernel: where it is a function of your own."""
     try:
         settings = Settings.parse(known.get("settings"))
         if kernel is None and settings.kernel.startswith("own:"):

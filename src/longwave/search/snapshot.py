@@ -67,7 +67,7 @@ class Snapshot:
 
     @property
     def has_vectors(self) -> bool:
-        """Whether there are vectors: an index of a graph of the user's own need not have any."""
+        """Whether there are vectors: an index of a graph of your own need not have any."""
         return self.vertices.dimension > 0
 
     def require_vectors(self, what: str) -> None:

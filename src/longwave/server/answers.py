@@ -1,4 +1,4 @@
-"""Hits as answers."""
+"""Hits in the form of a server's answers."""
 
 from __future__ import annotations
 

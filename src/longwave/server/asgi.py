@@ -1,4 +1,4 @@
-"""The server as an ASGI application."""
+"""The server as an ASGI application: routes, errors and the page put together."""
 
 from __future__ import annotations
 

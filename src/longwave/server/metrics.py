@@ -1,4 +1,4 @@
-"""Figures for Prometheus."""
+"""What Prometheus is told: counts and times of requests."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Problem(Exception):
 
 
 def problem_of(error: Exception) -> Problem:
-    """An error as a problem; one that nobody expected is written to the log and says nothing of itself."""
+    """An error as a problem; an unexpected one is written to the log, and the answer says nothing about it."""
     if isinstance(error, Problem):
         return error
     for kind, status in _STATUS:

@@ -32,7 +32,7 @@ def serve(
 
 
 class Server(uvicorn.Server):
-    """uvicorn that says where it listens, and does not wait for clients for ever."""
+    """uvicorn that says where it listens, and does not wait for clients forever."""
 
     def __init__(self, app: Any, options: Options, started: Callable[[str], None] | None = None) -> None:
         super().__init__(

@@ -159,7 +159,7 @@ class Draw(Struct):
 
 
 class Range(Struct):
-    """A parameter of a filter, from where to where it is worth to be set."""
+    """A parameter of a filter, the range in which it is worth setting."""
 
     parameter: str
     min: float

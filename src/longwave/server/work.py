@@ -81,7 +81,7 @@ class Work:
             seconds = max(1, round(self.mean * len(self._waiting) / self.threads))
             raise Problem(
                 429,
-                f"{len(self._waiting)} requests are waiting, which is as many as may; try again in {seconds} s",
+                f"{len(self._waiting)} requests are waiting, which is the limit; try again in {seconds} s",
                 {"Retry-After": str(seconds)},
             )
         job = Job(do, given, key, asyncio.get_running_loop().create_future(), time.perf_counter())

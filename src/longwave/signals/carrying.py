@@ -1,4 +1,4 @@
-"""Signals on items to signals on vertices, filtered there, and back."""
+"""Carries a signal from items to the graph, filters it there, and carries it back."""
 
 from __future__ import annotations
 

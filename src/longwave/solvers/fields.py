@@ -1,4 +1,4 @@
-"""§5.3: the ranking as the minimum of an energy, and as a balance of smoothness and fitness."""
+"""The ranking as the minimum of an energy: a balance of smoothness and fitness (§5.3)."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def summed_rows(rows: Sparse, vertices: Array, y: Array) -> tuple[NDArray[np.int
 def largest_entries(
     system: System, solver: Solver, filter: Filter, *, top: int, progress: Progress | None = None
 ) -> Sparse:
-    """The `top` largest entries of every row of h(𝒲) Σᵀ, by a solver. CSR (n, N); time that of n queries."""
+    """The `top` largest entries of every row of h(𝒲) Σᵀ, by a solver. CSR (n, N); takes the time of n queries."""
     n = system.normalized.shape[0]
 
     def rows() -> Iterator[Sparse]:

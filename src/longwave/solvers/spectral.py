@@ -1,4 +1,4 @@
-"""Spectral: eq. (4), two products with a basis made offline."""
+"""`Spectral`: scores by two products with a basis that was made offline, eq. (4)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Spectral:
     """x = U h(Λ) Uᵀ y, eq. (4); with the complement, x = U (h(Λ) − h(0)) Uᵀ y + h(0) y.
 
     complement: count the discarded eigenvalues as 0 instead of dropping them. It costs nothing, and at a low
-    rank it keeps the query's own neighbours; off, the formula is the printed one. Choose this solver always, but for
-    a proof. Time O((|y| + N) r) per query.
+    rank it keeps the query's own neighbours; off, the formula is the printed one. Choose this solver, except to
+    compare. Time O((|y| + N) r) per query.
     """
 
     complement: bool = True

@@ -1,4 +1,4 @@
-"""What every solver works on, and the signature they share."""
+"""`System`: what every solver works on, and the signature that all solvers share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The random walk with restart, eq. (8), step by step."""
+"""The random walk that returns to the query now and then, step by step, eq. (8)."""
 
 from __future__ import annotations
 

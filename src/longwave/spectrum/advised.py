@@ -50,7 +50,7 @@ class Advised:
         return n * self.rank // 4
 
     def for_graph(self, graph: Graph, *, seed: int = 0, operations: MakeOperations = Local) -> Method:
-        """The method for this graph. Time that of about 500 products with 𝒲."""
+        """The method for this graph. Takes the time of about 500 products with 𝒲."""
         if self.computes_all(graph.n_vertices):
             return Exact()
         return self.for_density(*_shared_density(graph, seed, operations))

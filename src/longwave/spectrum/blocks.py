@@ -1,4 +1,4 @@
-"""The arithmetic of a block that is one array of this process, n × c float32 (`operations.Local`).
+"""The arithmetic of the iterative methods on a block that is one array in this process (`operations.Local`).
 
 Everything works in place, a few columns (a panel) or a few rows at a time, so that one n × c array is all that is held.
 """
@@ -101,7 +101,7 @@ def remove(block: Block, against: Block) -> None:
 def orthonormalize(block: Block, against: Block = _NONE) -> NDArray[np.float64]:
     """B ← Q of B = QR, in place, by Cholesky-QR: one shifted pass, one plain. Returns BᵀB. (n, c) -> (c, c)
 
-    against: orthonormal columns that B shall be orthogonal to as well. The Gram matrices are factored in float64. A
+    against: orthonormal columns that B is to be orthogonal to as well. The Gram matrices are factored in float64. A
     pass costs one product of n c² where Householder's costs ten times as much in time. What it returns is the identity
     but for what float32 leaves; `rayleigh_ritz` takes that into account. Columns that depend on the others have no
     direction of their own; they get a random one, as any orthonormal completion will do. Raises `ConvergenceError`

@@ -1,4 +1,4 @@
-"""The default: Chebyshev-filtered subspace iteration (Zhou & Saad), FSR.approx made accurate.
+"""`Chebyshev`, the default method for the basis: filtered subspace iteration (Zhou & Saad), FSR.approx made accurate.
 
 Stage 1 of the paper multiplies by A, which favours large |λ| and separates neighbouring eigenvalues slowly. Here each
 round multiplies by a polynomial of A that is small on the unwanted [lower, cut] and steep above the cut, then takes the

@@ -1,4 +1,4 @@
-"""The block diagonal case of §7: one basis from many connected components.
+"""One basis from many connected components: the block diagonal case of §7.
 
 Every component has an eigenvalue 1, so those of thousands of small ones would crowd out the giant. Each component is
 therefore decomposed by itself and given a share of the rank.

@@ -1,4 +1,4 @@
-"""The density of states: how many eigenvalues lie above a value, without computing them."""
+"""How many eigenvalues lie above a value, estimated without computing them (the density of states)."""
 
 from __future__ import annotations
 

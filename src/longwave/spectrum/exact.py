@@ -1,4 +1,4 @@
-"""FSR.exact (all pairs) and FSR.rank-r (the r largest) by dense decomposition: the truth, for small graphs."""
+"""`Exact`: all eigenpairs, or the r largest, by dense decomposition: the truth, for small graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FSR.rank-r by ARPACK's implicitly restarted Lanczos: the standard solver."""
+"""`Lanczos`: the r largest eigenpairs by ARPACK, the standard solver."""
 
 from __future__ import annotations
 

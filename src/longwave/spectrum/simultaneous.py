@@ -1,4 +1,4 @@
-"""FSR.approx as printed: stages 1 and 2 of §3.1, simultaneous iteration and a small eigenproblem."""
+"""`Simultaneous`: the paper's own method as printed, stages 1 and 2 of §3.1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FSR.sparse: stage 3 of §3.1, U with its τ largest entries only."""
+"""A sparse basis: only the largest entries of U are kept (FSR.sparse, stage 3 of §3.1)."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def read_array(folder: Opened, name: str, entry: Entry, verify: bool) -> Array:
     except (ValueError, TypeError, OverflowError) as error:
         raise CorruptIndexError(f"{file} ({name}) is not a readable array: {error}; build the index again") from error
     if not text:
-        raise CorruptIndexError(f"{file} ({name}) holds what is no text; {again}")
+        raise CorruptIndexError(f"{file} ({name}) holds something that is not text; {again}")
     return array
 
 

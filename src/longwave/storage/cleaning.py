@@ -1,4 +1,4 @@
-"""Removing what no version needs any more. Only the holder of the lock does so."""
+"""Removes files that no version of an index needs any more. Only the holder of the lock does so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a manifest says, as values; to bytes and back.
+"""The manifest of an index folder: what it says, as values; to bytes and back.
 
 A manifest is JSON. It is whole if its own checksum is right, and then says of every array which file holds it, and the
 shape, type, size and checksum of that file. Nothing in it is trusted before it was looked at.
@@ -67,7 +67,7 @@ class Manifest:
 
 
 def plain(value: Any) -> Any:
-    """A number of numpy's as JSON can hold it: `default` of `json.dumps`."""
+    """A number of numpy as JSON can hold it: `default` of `json.dumps`."""
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"{value!r} is nothing that JSON can hold")
@@ -152,7 +152,7 @@ def _parse(content: bytes, file: Path, number: int) -> tuple[dict[str, Any], str
     if not isinstance(said, dict) or said.get("format") != FORMAT:
         if number:
             raise CorruptIndexError(damaged)
-        raise NotAnIndexError(f"{file.parent} is not a Longwave index: its {file.name} is of another program")
+        raise NotAnIndexError(f"{file.parent} is not a Longwave index: its {file.name} belongs to another program")
     version = said.get("format_version")
     if type(version) is not int or not isinstance(said.get("arrays"), dict):
         raise CorruptIndexError(f"{file} lacks its version or its list of arrays; build the index again")

@@ -1,4 +1,4 @@
-"""Reading: the newest state that is whole, or an earlier one. Nothing here changes anything on the disk."""
+"""Reads the newest state of an index folder that is whole, or an earlier one. Nothing is changed on the disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing: one writer at a time, and commits that are there or not, whatever happens.
+"""Writes an index folder: one writer at a time, and commits that are there whole or not at all.
 
 A commit writes new files and syncs them, then their folder, then a manifest under a name that readers do not look at.
 Last it gives the manifest its number, if that is free, and syncs the folder of manifests. Before that step readers see
@@ -139,7 +139,7 @@ class Writer:
 
         `Kept` stands for an array that has not changed, `Written` for one that others have written to a `span`. What is
         in the state and not in `arrays` is not in the new one.
-        An error means that the state is the old one still, unless its message says that nobody knows.
+        An error means that the state is still the old one, unless its message says that this is not known.
         Cost: one fsync for every new array, and three.
         """
         with self._turn:
@@ -174,7 +174,7 @@ class Writer:
         number = self._last + 1
         if number > LAST_NUMBER:
             last = self._manifests.path / manifest_name(self._last)
-            raise StorageError(f"{last} has the last number there is; remove it, or write to another folder")
+            raise StorageError(f"{last} has the largest possible number; remove it, or write to another folder")
         values = {
             name: value if isinstance(value, (Kept, Written)) else np.asarray(value) for name, value in arrays.items()
         }

@@ -1,4 +1,4 @@
-"""Rows that can be searched by inner product: in memory, by faiss, later in an engine of the user's.
+"""Rows that can be searched by inner product: in memory, by faiss, later in an engine that the user has.
 
 Leans on `rows`.
 """

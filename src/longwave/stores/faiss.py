@@ -100,7 +100,7 @@ def check_search(kind: str | None, dimension: int | None = None) -> None:
             return
         over = "" if dimension is None else f" over {dimension} dimensions"
         raise InputError(
-            f"'{kind}' is no search that faiss has{over}; use links, IVF,SQfp16, HNSW32, SQ8 or PQ64"
+            f"'{kind}' is not a search that faiss has{over}; use links, IVF,SQfp16, HNSW32, SQ8 or PQ64"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Encoders: texts to vectors, by sentence-transformers, by onnxruntime, or by an endpoint of the user's."""
+"""Encoders: texts to vectors, by sentence-transformers, by onnxruntime, or by an endpoint that the user names."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TIMEOUT = 60.0
 class TextEncoder(Protocol):
     """Texts -> (m, d). `name` and `weights` (a checksum, "" where it is not known) tell it from others.
 
-    query: whether the texts ask, as some encoders treat questions and passages differently.
+    query: whether the texts are questions, as some encoders treat questions and passages differently.
     """
 
     @property
@@ -59,7 +59,7 @@ class SentenceEncoder:
             model = library.SentenceTransformer(str(source), device="cpu")
         except (OSError, ValueError) as error:
             line = " ".join(str(error).split())[:200]
-            raise FileError(f"{source} is no model that sentence-transformers can open ({line})") from error
+            raise FileError(f"{source} is not a model that sentence-transformers can open ({line})") from error
         state = hashlib.sha256()
         for key, value in sorted(model.state_dict().items()):
             state.update(key.encode() + np.ascontiguousarray(value.float().numpy()).tobytes())
@@ -91,7 +91,7 @@ class OnnxTextEncoder:
             tokenizer = tokenizers.Tokenizer.from_file(str(beside))
         except Exception as error:  # onnxruntime and tokenizers have no exceptions with a common root
             line = " ".join(str(error).split())[:200]
-            raise FileError(f"{path} is no ONNX model with a tokenizer that can be run ({line})") from error
+            raise FileError(f"{path} is not an ONNX model with a tokenizer that can be run ({line})") from error
         if tokenizer.truncation is None:
             tokenizer.enable_truncation(256)
         tokenizer.enable_padding()
@@ -120,7 +120,7 @@ class OnnxTextEncoder:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A server that speaks as OpenAI's does: POST URL/embeddings. name: URL#MODEL.
+    """A server with the interface of OpenAI: POST URL/embeddings. name: URL#MODEL.
 
     Its key is that of the environment variable LONGWAVE_EMBEDDING_KEY; it is kept nowhere.
     """

@@ -145,6 +145,6 @@ def _lines(path: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
         if not isinstance(row, dict) or not isinstance(row.get(TEXT), str):
             raise FileError(f'{path}: line {number} must be an object with a "text", as in {{"text": "…", "id": "a"}}')
         if SOURCE in row:
-            raise InputError(f"{path}: line {number} has the key {SOURCE!r}, which Longwave uses; call it otherwise")
+            raise InputError(f"{path}: line {number} has the key {SOURCE!r}, which Longwave uses; give it another name")
         name = str(row.pop("id", number))
         yield name, row.pop(TEXT), row

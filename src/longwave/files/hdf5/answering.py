@@ -90,7 +90,7 @@ class Answer:
             self._check(node)
             cells = node[()].ravel(order="F")
             if not all(isinstance(cell, h5py.Reference) for cell in cells):
-                raise ValueError("cells that are no references")
+                raise ValueError("cells that are not references")
             return [self._matlab(self.file[cell], depth + 1) for cell in cells]
         if node.attrs.get("MATLAB_empty", 0):
             return {"array": self._part(np.zeros((0, 0)))}

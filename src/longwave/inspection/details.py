@@ -1,4 +1,4 @@
-"""What an index and a collection hold, as lines of text: `longwave info`, and the page of a server."""
+"""The numbers of an index for experts, as lines of text: `longwave info --details`, and the page of a server."""
 
 from __future__ import annotations
 
@@ -127,13 +127,7 @@ def in_words(index: Index) -> str:
         "power": "Neighbours weigh by a power of their dot product, as in the paper",
         "own": "Neighbours weigh by a function of your own",
     }.get(settings.kernel.partition(":")[0], f"Neighbours weigh by the kernel {settings.kernel}")
-    blend = settings.search.blend
-    near = {
-        "anchor": "outstanding nearest neighbours stay in front",
-        "none": "nearest neighbours have no say of their own",
-    }.get(blend.partition(":")[0], f"nearest neighbours count by the blend {blend}")
-    if blend[:1].isdigit():
-        near = "nearest neighbours count where the basis is thin"
+    near = blend_in_words(settings.search.blend)
     first = f"{way}; a search spreads from the {settings.search.neighbors} nearest vectors, and {near}."
     if index.spectrum is None:
         return f"{first} There is no basis: searches iterate on the graph."
@@ -144,6 +138,17 @@ def in_words(index: Index) -> str:
     if settings.fidelity >= ENOUGH:
         return f"{first} {found}, which is enough."
     return f"{first} {found}: too little, build with a larger --rank, or search with --tolerance 0.01."
+
+
+def blend_in_words(blend: str) -> str:
+    """What nearest neighbours count in a search."""
+    if blend[:1].isdigit():
+        return "nearest neighbours count where the basis is thin"
+    known = {
+        "anchor": "outstanding nearest neighbours stay in front",
+        "none": "nearest neighbours have no say of their own",
+    }
+    return known.get(blend.partition(":")[0], f"nearest neighbours count by the blend {blend}")
 
 
 def _copies(index: Index) -> str:
