@@ -97,7 +97,7 @@ def _first_search(rows: Memory, kind: str | Links, recall: float | None, seed: i
     if kind == codes.KIND:
         if not codes.serves(rows.values):
             raise InputError("the vectors are stored as codes already, which a scan reads; give first=None")
-        return Codes(rows.values)
+        return codes.build(np.asarray(rows.rows(slice(None))), seed=seed).over(rows.values)
     vertices, wanted = np.asarray(rows.rows(slice(None))), links.TARGET if recall is None else recall
     if kind == links.KIND and len(vertices) > 1 and not isinstance(rows.values, Quantized):
         kind = links.build(vertices, seed=seed, target=recall)

@@ -21,7 +21,7 @@ _AS_GOOD, _FEW_NEIGHBOURS, _MANY_ALONE = 0.99, 0.95, 0.1
 _PARTS = {
     "basis": "basis (for fast scores)",
     "pooled": "basis by item",
-    "first search": "links between vectors (for quick searches)",
+    "first search": "codes of the vectors, or links between them (for quick searches)",
     "second search": "search structures",
     "rows": "stored answers",
 }

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from longwave.plan import Structure
 from longwave.rows.encoded import Compact, biased, compact, plain, stored_rows
+from longwave.stores.memory import Memory
+from longwave.stores.strange import strange_queries
 from longwave.types import Array, Neighbors
 
 #: The name of this kind of search, beside the factory strings of faiss.
@@ -24,6 +26,8 @@ KIND = "codes"
 # Rows that are compared again for k wanted ones: codes err by some thousandths.
 _SPARE = 64
 _FACTS = Structure(KIND, effort=_SPARE, recall=1.0, k=10)
+# Queries that the recall is measured with.
+_SAMPLE = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +76,15 @@ class Codes:
         if not (serves(rows) and facts.effort >= 0):
             raise ValueError("the plan has codes where the vectors are codes themselves, or less than none to compare")
         return cls(rows, facts)
+
+
+def build(rows: NDArray[np.float32], *, seed: int = 0, k: int = 10) -> Codes:
+    """A scan of the codes of some rows (n, d), its recall measured with `strange_queries`."""
+    made = Codes(rows)
+    queries = strange_queries(rows, min(_SAMPLE, len(rows)), np.random.default_rng(seed))
+    found, truth = (search(queries, min(k, len(rows))).similarities for search in (made.search, Memory(rows).search))
+    recall = float((found >= truth[:, -1:] - 1e-5).mean())  # one as good as the k-th true one counts
+    return replace(made, facts=replace(made.facts, recall=recall, k=found.shape[1]))
 
 
 def serves(rows: Any) -> bool:

@@ -20,7 +20,7 @@ from longwave.errors import InputError
 from longwave.graph.lists import build_lists, nearest
 from longwave.plan import Structure
 from longwave.rows.encoded import Compact, biased, compact, plain, stored_rows
-from longwave.rows.vectors import normalize
+from longwave.stores.strange import strange_queries
 from longwave.types import Array, Neighbors
 
 #: The name of this kind of search, beside the factory strings of faiss.
@@ -205,16 +205,6 @@ def build(
         if made.facts.recall >= (TARGET if target is None else target):
             break
     return made
-
-
-def strange_queries(rows: NDArray[np.float32], count: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Queries that come from elsewhere: some rows, each with noise of its own length. (n, d) -> (count, d)
-
-    A row that looks for its neighbours flatters a search: links were chosen for it. Held-out vectors of real
-    collections are found as well as these, or better.
-    """
-    some = rows[rng.choice(len(rows), size=count, replace=False)]
-    return normalize(some + rng.standard_normal(some.shape, dtype=np.float32) / np.float32(np.sqrt(rows.shape[1])))
 
 
 def _numbers(arrays: Mapping[str, Array], name: str, end: int) -> NDArray[np.int32]:
