@@ -21,11 +21,8 @@ from longwave.errors import FileError
 from longwave.files.bounded import most_bytes
 
 # What may lie between the bytes of a chunk and its numbers. Others can run programs (pickle), or are not of numbers.
-_CODECS = frozenset(
-    ("bytes", "transpose", "sharding_indexed", "crc32c", "blosc", "gzip", "zstd", "zlib", "lz4", "lzma", "bz2")
-    + ("shuffle", "delta", "bitround", "quantize", "fixedscaleoffset", "packbits", "astype")
-    + ("crc32", "adler32", "fletcher32", "jenkins_lookup3")
-)
+_CODECS = {"bytes", "transpose", "sharding_indexed", "blosc", "gzip", "zstd", "zlib", "lz4", "lzma", "bz2"}
+_CODECS |= {"shuffle", "delta", "bitround", "quantize", "fixedscaleoffset", "crc32c", "crc32", "adler32", "fletcher32"}
 # Bytes that are read at a time.
 _PART = 1 << 24
 
