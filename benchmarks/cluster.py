@@ -184,7 +184,7 @@ def compare(n=20_000):
 KINDS = {
     "cells": ("sampled", "counted", "scattered", "collected"),
     "neighbours": ("searched",),
-    "rounds": ("pointing", "improved", "first_round", "last_round"),
+    "rounds": ("first_round", "pointing", "improved", "mirrored", "last_round"),
     "graph": ("scales_and_reach", "directed", "mutual_rows", "normalized", "restricted", "localized"),
     "sparse": ("term", "product", "projected", "squared_residuals", "chosen", "panel_of", "side_by_side", "minus"),
     "dense": ("gram", "inner", "removed", "solved", "transformed", "columns_of", "row_norms", "peaks", "scaled"),
