@@ -20,8 +20,9 @@ OPTIONS = {"k": 10, "spectrum": Chebyshev(30, tolerance=1e-5)}
 
 @pytest.fixture(autouse=True)
 def large_from_five_hundred(monkeypatch):
-    """Components of more than 500 vertices are large."""
+    """Components of more than 500 vertices are large, and there are four blocks."""
     monkeypatch.setattr(basis, "GATHERED", 500)
+    monkeypatch.setattr("longwave.cluster.build._SMALL_ROWS", 100)
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from longwave.spectrum.blocks import shifted_factor
 from longwave.spectrum.operations import Columns, Numbers
 from longwave.types import Array
 
-# Columns that are filtered at a time: three panels are held beside a block.
+# Columns that are filtered at a time, about: three panels are held beside a block.
 PANEL = 128
 # Small matrices that one call adds up.
 _FAN = 8
@@ -32,12 +33,16 @@ _FAN = 8
 
 @dataclass(frozen=True, eq=False)
 class Tall:
-    """A tall matrix on the cluster, n × width. rows: a handle for each block of rows."""
+    """A tall matrix on the cluster, n × width. rows: a handle for each block of rows.
+
+    given: what blocks ask of each other (`Blocks.hand_out`), of all columns, where it is known already.
+    """
 
     cluster: Cluster
     rows: list[Handle]
     starts: NDArray[np.int64]
     width: int
+    given: list[list[Handle]] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -185,14 +190,19 @@ class Distributed:
 
     def lanczos_step(self, current: Tall, previous: Tall, back: Numbers) -> tuple[Tall, Numbers, Numbers]:
         """One product with all probes at once, in float64; α and β are summed over the blocks."""
-        products = self._on_all(k.product, current, slice(0, current.width))
-        pairs = zip(current.rows, products, strict=True)
-        alpha = self._sum_of([self._run(k.column_products, a, b) for a, b in pairs])
+        matrix, submit = self.matrix, self.matrix.cluster.submit
+        given = matrix.hand_out(current.rows, slice(0, current.width)) if current.given is None else current.given
+        own = zip(matrix.matrices, current.rows, matrix.around(given), strict=True)
+        products, shares = zip(*(submit(k.probed, a, rows, *near, parts=2) for a, rows, near in own), strict=True)
+        alpha = sum(matrix.cluster.gather(shares))
         terms = zip(products, current.rows, previous.rows, strict=True)
-        left = [self._run(k.minus, product, alpha, here, back, before) for product, here, before in terms]
-        beta = np.sqrt(self._sum_of([self._run(k.column_products, own, own) for own in left]))
-        divisor = np.where(beta > 1e-10, beta, np.inf)
-        return self._tall(self._each(k.scaled, left, 1 / divisor), current.width), alpha, beta
+        made = [submit(k.minus, product, alpha, here, back, before, parts=2) for product, here, before in terms]
+        beta = np.sqrt(sum(matrix.cluster.gather([share for _, share in made])))
+        factors = 1 / np.where(beta > 1e-10, beta, np.inf)
+        blocks = zip(made, matrix.lists, matrix.asking, strict=True)
+        new = [submit(k.handed, left, factors, lists, parts=1 + len(asking)) for (left, _), lists, asking in blocks]
+        rows, given = [first for first, *_ in new], [rest for _, *rest in new]
+        return Tall(matrix.cluster, rows, matrix.starts, current.width, given), alpha, beta
 
     def _terms(
         self,
@@ -253,4 +263,8 @@ class Distributed:
 
 
 def _panels(first: int, last: int) -> list[slice]:
-    return [slice(start, min(start + PANEL, last)) for start in range(first, last, PANEL)]
+    """Panels of about equal width: as many calls are made for a narrow one as for a wide one."""
+    if last <= first:
+        return []
+    ends = np.linspace(first, last, max(1, round((last - first) / PANEL)) + 1).astype(int).tolist()
+    return [slice(start, stop) for start, stop in pairwise(ends)]
