@@ -95,8 +95,8 @@ class Distributed:
 
     def multiply(self, block: Tall) -> Tall:
         """A B, panel by panel."""
-        panels = [self._on_all(k.product, block, columns) for columns in _panels(0, block.width)]
-        return self._tall([self._run(k.side_by_side, *own) for own in zip(*panels, strict=True)], block.width)
+        made = [self._on_all(k.product, block, columns) for columns in panels(0, block.width)]
+        return self._tall([self._run(k.side_by_side, *own) for own in zip(*made, strict=True)], block.width)
 
     def filter(
         self, block: Tall, *, locked: int, lower: float, cut: float, degree: int, progress: Callable[[float], None]
@@ -104,7 +104,7 @@ class Distributed:
         """p(A) B by the scaled three-term recurrence (`spectrum.blocks.chebyshev_filter`), panel by panel."""
         center, half = (cut + lower) / 2, (cut - lower) / 2
         done: list[list[Handle]] = []
-        for columns in _panels(locked, block.width):
+        for columns in panels(locked, block.width):
             sigma = sigma_1 = half / (1.0 - center)
             numbers = sigma_1 / half, center, 0.0
             previous = [self._run(k.panel_of, own, columns.start, columns.stop) for own in block.rows]
@@ -146,14 +146,14 @@ class Distributed:
         from scipy.linalg import eigh
 
         projected = np.hstack(
-            [self._sum_of(self._on_all(k.projected, block, c, locked)) for c in _panels(locked, block.width)]
+            [self._sum_of(self._on_all(k.projected, block, c, locked)) for c in panels(locked, block.width)]
         )
         values, vectors = eigh((projected + projected.T) / 2, products, driver="gvd")
         values, vectors = values[::-1].copy(), np.ascontiguousarray(vectors[:, ::-1], dtype=np.float32)
         turned = self._tall(self._each(k.transformed, block.rows, locked, vectors), block.width)
         squares = [
             self._sum_of(self._on_all(k.squared_residuals, turned, c, values[c.start - locked : c.stop - locked]))
-            for c in _panels(locked, block.width)
+            for c in panels(locked, block.width)
         ]
         return turned, values, np.sqrt(np.concatenate(squares))
 
@@ -262,7 +262,7 @@ class Distributed:
         return Tall(self.matrix.cluster, rows, self.matrix.starts, width)
 
 
-def _panels(first: int, last: int) -> list[slice]:
+def panels(first: int, last: int) -> list[slice]:
     """Panels of about equal width: as many calls are made for a narrow one as for a wide one."""
     if last <= first:
         return []
