@@ -2,6 +2,7 @@
 
     python -m benchmarks.cluster [N]                      stages, workers, engines; 20,000 by default
     python -m benchmarks.cluster costs [N ...]            core-seconds of every kind of work, for advice.scale
+    python -m benchmarks.cluster lists [N]                recall and core-seconds after every round, local and in blocks
     python -m benchmarks.cluster million WORKDIR [N [RANK]]     by Ray, workers of 6 GiB at most; 1,000,000 and 200
     python -m benchmarks.cluster queries WORKDIR          after it: one query at 100,000 and at a million, a cold start
 
@@ -119,6 +120,18 @@ def _below(root):
     return found
 
 
+def cores(root):
+    """Core-seconds of a process and of all below it that are there."""
+    spent = 0
+    for process in _below(root):
+        try:
+            own = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        spent += int(own[11]) + int(own[12])
+    return spent / os.sysconf("SC_CLK_TCK")
+
+
 class Stages:
     """When each stage began and ended: a `Progress`. The part before the colon is the stage."""
 
@@ -171,12 +184,18 @@ def compare(n=20_000):
         for name, workers in (("local", 1), ("ray", 1), ("ray", 2), ("dask", 1), ("dask", 2)):
             with engine(name, workers) as cluster:
                 for turn in ("warm", "measured"):
-                    told, output = Stages(), home / f"{name}-{workers}-{turn}.longwave"
+                    told, output, begin = Stages(), home / f"{name}-{workers}-{turn}.longwave", cores(os.getpid())
                     some = files if turn == "measured" else files[:1]
                     build(some, output, Options.parse(options), cluster=cluster, progress=told)
+                spent = round(cores(os.getpid()) - begin, 1)
             there = Index.load(output)
             difference = np.abs(np.sort(there.spectrum.eigenvalues) - np.sort(here.spectrum.eigenvalues)).max()
-            facts = {"workers": workers, "seconds": told.figures(), "eigenvalues_differ": float(difference)}
+            facts = {
+                "workers": workers,
+                "seconds": told.figures(),
+                "core_seconds": spent,
+                "eigenvalues_differ": float(difference),
+            }
             add(name, **facts, load=os.getloadavg()[0])
 
 
@@ -184,7 +203,7 @@ def compare(n=20_000):
 KINDS = {
     "cells": ("sampled", "counted", "scattered", "collected"),
     "neighbours": ("searched",),
-    "rounds": ("pointing", "improved", "first_round", "last_round"),
+    "rounds": ("first_round", "pointing", "improved", "mirrored", "last_round"),
     "graph": ("scales_and_reach", "directed", "mutual_rows", "normalized", "restricted", "localized"),
     "sparse": ("term", "product", "projected", "squared_residuals", "chosen", "panel_of", "side_by_side", "minus"),
     "dense": ("gram", "inner", "removed", "solved", "transformed", "columns_of", "row_norms", "peaks", "scaled"),
@@ -226,7 +245,7 @@ def costs(*sizes):
                 whole = time.process_time() - begin
                 index, starts = Index.load(home / "i.longwave"), np.load(home / "work/blocks-starts.npy")
             work = scale.Collection(n, DIMENSIONS, K, rank)
-            panels = -(-work.width // operations.PANEL) * (len(starts) - 1)
+            panels = len(operations.panels(0, work.width)) * (len(starts) - 1)
             figures = {kind: sum(cluster.seconds.get(name, 0.0) for name in own) for kind, own in KINDS.items()}
             add(
                 f"{n}-{rank}",
@@ -241,6 +260,36 @@ def costs(*sizes):
                 halo=_halo(index.graph.normalized, starts),
                 calls=sum(cluster.calls.values()),
             )
+
+
+def lists(n=100_000, k=50, target=0.99):
+    """Recall and core-seconds after every round of lists, local and in blocks. Run as `costs`."""
+    from longwave.cluster import lists as spread
+    from longwave.graph.lists import rounds as local
+
+    add = measure.recorder(f"cluster-lists-{n}", n=n, k=k, target=target, dimensions=DIMENSIONS)
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        files = shards(home / "shards", n)
+        vectors = normalize(np.concatenate([np.load(path) for path in files]).astype(np.float32))
+        local.nearest_others(vectors[:20_000], k=k, target=0.5)  # compiled
+
+        def told(part, module, name):
+            """Let a module's measure of recall note what it finds, and when."""
+            own, begin = getattr(module, name), time.process_time()
+
+            def noted(*given):
+                found = own(*given)
+                add(part, recall=round(found, 4), seconds=round(time.process_time() - begin, 1))
+                return found
+
+            setattr(module, name, noted)
+
+        told("local", local, "recall")
+        local.nearest_others(vectors, k=k, target=target)
+        told("cluster, with cells and blocks", spread, "share_found")
+        options = Options.parse({"k": k, "spectrum": None, "recall": target})
+        build(files, home / "i.longwave", options, cluster=InProcess(), progress=False)
 
 
 def _halo(matrix, starts):
@@ -361,6 +410,8 @@ if __name__ == "__main__":
         million(sys.argv[2], *map(int, sys.argv[3:5]))
     elif sys.argv[1:2] == ["queries"]:
         queries(sys.argv[2])
+    elif sys.argv[1:2] == ["lists"]:
+        lists(*map(int, sys.argv[2:3]))
     elif sys.argv[1:2] == ["costs"]:
         costs(*map(int, sys.argv[2:]))
     else:

@@ -566,8 +566,44 @@ def _damage_work(folder: Path, rng: np.random.Generator) -> str:
     return path.name
 
 
-#: Everything that is read from a single file, and work folders.
-KINDS = ("npy", "npz", "vecs", "mat", "h5", "parquet", "safetensors", "csv", "truth", "pickle", "picture", "work")
+#: Everything that is read from a single file, work folders, and folders of Zarr.
+KINDS = (
+    "npy",
+    "npz",
+    "vecs",
+    "mat",
+    "h5",
+    "parquet",
+    "safetensors",
+    "csv",
+    "truth",
+    "pickle",
+    "picture",
+    "work",
+    "zarr",
+)
+
+
+def _zarr_tries(first: int, count: int, folder: Path) -> Iterator[Try]:
+    """One file of a folder is altered: what describes the array, or a chunk."""
+    import zarr
+
+    blosc = zarr.codecs.BloscCodec(cname="lz4")
+    forms: list[dict[str, Any]] = [{}, {"shards": (6, 4)}, {"compressors": blosc}, {"zarr_format": 2}]
+    forms += [{"compressors": zarr.codecs.GzipCodec()}, {"zarr_format": 2, "compressors": None}]
+    for number, form in enumerate(forms):
+        made = zarr.create_array(folder / f"{number}.zarr", shape=X.shape, dtype=X.dtype, chunks=(3, 4), **form)
+        made[...] = X
+        _vectors(folder / f"{number}.zarr")
+    for seed in range(first, first + count):
+        rng = np.random.default_rng(seed)
+        path = folder / f"{seed % len(forms)}.zarr"
+        files = sorted(own for own in path.rglob("*") if own.is_file())
+        file = files[int(rng.integers(len(files)))]
+        content = file.read_bytes()
+        file.write_bytes(alter(content, rng))
+        yield seed, f"{file.relative_to(folder)}", lambda path=path: _vectors(path)
+        file.write_bytes(content)
 
 
 def _work_tries(first: int, count: int, folder: Path) -> Iterator[Try]:
@@ -607,7 +643,8 @@ def _wants_memory(error: BaseException | None) -> bool:
 def run(kind: str, first: int, count: int, folder: Path) -> int:
     """Read `count` altered files; the number of those that ended otherwise than they may."""
     wrong, limited = 0, False
-    tries = _work_tries(first, count, folder) if kind == "work" else _file_tries(kind, first, count, folder)
+    others = {"work": _work_tries, "zarr": _zarr_tries}
+    tries = others[kind](first, count, folder) if kind in others else _file_tries(kind, first, count, folder)
     for seed, what, read in tries:
         if not limited:
             limited = True

@@ -417,16 +417,23 @@ class Index(Snapshot):
         return cls(**fields_of(stored.load(path, version, verify=verify, kernel=kernel)))
 
     def export(
-        self, url: str, *, name: str = "longwave", approximate: bool = True, progress: Progress | bool | None = None
+        self,
+        url: str,
+        *,
+        name: str = "longwave",
+        approximate: bool = True,
+        anew: bool = False,
+        progress: Progress | bool | None = None,
     ) -> Exported:
         """Write the index to an engine of yours, a row for each item; `longwave.Remote` then searches it there.
 
         url: "postgresql://…", "qdrant://HOST", "lance:PATH", "duckdb:PATH" or "faiss:PATH". name: of the collection in
         the engine. approximate: make the engine's own index of vectors; False leaves it to scans. The export
         is there whole when this returns, in place of an earlier one, or not at all. Called again, it goes on where it
-        was broken off; where the graph is the same, it writes only what has changed. docs/engines.md has the rest.
+        was broken off; where the graph is the same, it writes only what has changed. anew: write everything, whatever
+        is there. docs/engines.md has the rest.
         """
-        return export(self, url, name=name, approximate=approximate, progress=progress)
+        return export(self, url, name=name, approximate=approximate, anew=anew, progress=progress)
 
     def memory(self) -> dict[str, int]:
         """Bytes of each part: vectors, graph (read by iterative solvers), basis (U), pooled (Ū), search structures."""

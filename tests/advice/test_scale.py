@@ -17,10 +17,19 @@ def seconds(n, **changes):
 
 def test_twice_the_vectors_take_twice_the_time():
     one, two = seconds(2 * 10**8), seconds(4 * 10**8)
-    for name in ("graph", "basis: products", "basis: dense", "writing"):
+    for name in ("graph", "basis: dense", "writing"):
         assert two[name] == pytest.approx(2 * one[name], rel=0.01), name
+    assert 2 * one["basis: products"] <= two["basis: products"] < 2.2 * one["basis: products"]  # caches are left
     assert two["neighbours"] == pytest.approx(2 * one["neighbours"], rel=0.01)
     assert seconds(10**7, rounds=0)["neighbours"] > 10 * seconds(10**7)["neighbours"]  # all with all
+
+
+def test_rounds_reach_further_from_the_fourth_on():
+    from longwave.graph.lists.rounds import reach_of
+
+    for rounds in range(1, 7):
+        counted = (8192 + sum(reach_of(number, 50) for number in range(1, rounds + 1))) / 8192
+        assert scale.candidates_of(rounds) == counted
 
 
 def test_more_is_never_cheaper():

@@ -20,8 +20,9 @@ OPTIONS = {"k": 10, "spectrum": Chebyshev(30, tolerance=1e-5)}
 
 @pytest.fixture(autouse=True)
 def large_from_five_hundred(monkeypatch):
-    """Components of more than 500 vertices are large."""
+    """Components of more than 500 vertices are large, and there are four blocks."""
     monkeypatch.setattr(basis, "GATHERED", 500)
+    monkeypatch.setattr("longwave.cluster.build._SMALL_ROWS", 100)
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +143,8 @@ def test_rounds_of_lists_go_on(digits_split, tmp_path, monkeypatch):
     monkeypatch.setattr(partition, "_CELL", 20)
     for module in (lists, rounds):
         monkeypatch.setattr(module, "reach_of", lambda number, width: 150)
-    options = Options.parse({**OPTIONS, "recall": 0.99, "spectrum": None})
+    monkeypatch.setattr(lists, "_FIRST_CELLS", 2)
+    options = Options.parse({**OPTIONS, "recall": 0.995, "spectrum": None})
     work = {"workdir": tmp_path / "work", "progress": False}
     np.save(tmp_path / "v.npy", digits_split[0])
     stopped = Stopping(InProcess(), "improved", 6)  # in the second round of four blocks
@@ -150,11 +152,47 @@ def test_rounds_of_lists_go_on(digits_split, tmp_path, monkeypatch):
         build(tmp_path / "v.npy", tmp_path / "i.longwave", options, cluster=stopped, **work)
     again = Stopping(InProcess(), "nothing of this name")
     build(tmp_path / "v.npy", tmp_path / "i.longwave", options, cluster=again, **work)
-    assert "searched" not in again.calls
+    assert "first_round" not in again.calls
     build(tmp_path / "v.npy", tmp_path / "straight.longwave", options, cluster="local", progress=False)
     one, other = (Index.load(tmp_path / name).graph.normalized for name in ("i.longwave", "straight.longwave"))
     assert (one != other).nnz == 0
     assert not list((tmp_path / "work/pieces").glob("round-*"))
+
+
+def test_rounds_begin_with_the_cells_around_every_vector_and_serve_both_sides(digits_split, tmp_path, monkeypatch):
+    from longwave.cluster import lists, partition, rounds
+    from longwave.cluster.source import read_source
+    from longwave.graph.lists.exact import nearest
+
+    monkeypatch.setattr(partition, "_CELL", 20)
+    np.save(tmp_path / "v.npy", digits_split[0])
+    own, rule = InProcess(), {"merge_copies": True, "seed": 0, "progress": lambda *told: None}
+    parts = partition.partition(own, read_source(own, [str(tmp_path / "v.npy")]), tmp_path, blocks=4, **rule)
+    vectors = np.concatenate([np.load(parts.vectors(block)) for block in range(4)])
+    means = np.load(parts.means)
+    order, ends = lists.by_cell(vectors, means, 3)
+    found = np.zeros((len(vectors), len(means)), dtype=bool)
+    for cell in range(len(means)):
+        found[order[ends[cell] : ends[cell + 1]], cell] = True
+    truth = np.argsort(-(vectors @ means.T), axis=1, kind="stable")[:, :3]
+    assert found.sum(axis=1).tolist() == [3] * len(vectors)
+    assert np.take_along_axis(found, truth, axis=1).mean() > 0.999  # but for ties
+
+    def share(number):
+        exact = nearest(vectors, vectors, k=33).similarities[:, -1:] - 1e-6
+        return (np.load(rounds.round_file(tmp_path, number, "similarities")) >= exact).mean()
+
+    rounds.make_files(parts, 0, 32)
+    for block in range(4):
+        lists.first_round(parts, block)
+    before = share(0)
+    assert before > 0.7
+    rounds._mirror(own, parts, 0)
+    assert share(0) > before
+    ids, similar = (np.load(rounds.round_file(tmp_path, 0, what)) for what in ("ids", "similarities"))
+    one, other = np.repeat(np.arange(len(ids)), 32)[ids.ravel() >= 0], ids.ravel()[ids.ravel() >= 0]
+    missing = ~(ids[other] == one[:, None]).any(axis=1)
+    assert (similar.ravel()[ids.ravel() >= 0][missing] <= similar[other[missing], -1] + 1e-6).all()
 
 
 @pytest.mark.parametrize(

@@ -11,21 +11,24 @@ from dataclasses import dataclass
 
 from longwave.checks import check_counts
 
-# Core-seconds for each operation of a kind, on one core of an AMD EPYC with AVX-512. Fitted to the runs of 20,000 and
+# Core-seconds for each operation of a kind, on one core of an AMD EPYC with AVX-512. Fitted to the runs of 10,000 to
 # 50,000 vectors in benchmarks/results/cluster-costs.json.
 RATES = {
-    "cells": 1.5e-10,  # multiplications with the means of cells
-    "neighbours": 3.5e-11,  # multiplications between vectors, all with all
-    "rounds": 6.4e-11,  # multiplications between vectors and their candidates
-    "graph": 3.4e-7,  # entries of the lists
-    "sparse": 3.6e-10,  # entries of 𝒲 times columns
+    "cells": 1.1e-10,  # multiplications with the means of cells
+    "neighbours": 3.4e-11,  # multiplications between vectors, all with all
+    "rounds": 4.4e-11,  # multiplications between vectors and their candidates
+    "graph": 3.0e-7,  # entries of the lists
+    "sparse": 2.5e-10,  # entries of 𝒲 times columns, where a block and its halo have so many rows
     "dense": 1.7e-11,  # rows times columns squared
     "writing": 6.0e-10,  # bytes
 }
+# Rows of a block and its halo, and what every doubling of them adds to the rate "sparse": they leave the caches.
+_NEAR_ROWS, _DOUBLED = 18_000, 0.4e-10
 # Cells and blocks as `cluster.partition` and `cluster.build` make them.
-_CELL, _MOST_CELLS, _BLOCK_ROWS, _MOST_BLOCKS = 1000, 8192, 65_536, 4096
-# Rounds of the lists, candidates of a vertex in one for lists of 50, and how often a vector is read by other blocks.
-_ROUNDS, _REACH, _USUAL_K, _READ = 4, 8192, 50, 4.0
+_CELL, _MOST_CELLS, _BLOCK_ROWS, _SMALL_ROWS, _MOST_BLOCKS = 1000, 8192, 65_536, 10_000, 4096
+# Rounds of the lists, candidates of a vertex in the first ones for lists of 50, rounds after which there are twice as
+# many each time (`graph.lists.rounds.reach_of`), and how often a vector is read by other blocks.
+_ROUNDS, _REACH, _USUAL_K, _USUAL_ROUNDS, _READ = 4, 8192, 50, 3, 4.0
 # Columns times steps of the density of states, which chooses the cut.
 _PROBES = 16 * 60
 # Rounds of the basis.
@@ -69,7 +72,7 @@ class Collection:
     @property
     def blocks(self) -> int:
         """Blocks of rows."""
-        return min(_MOST_BLOCKS, max(4, -(-self.n // _BLOCK_ROWS)))
+        return min(_MOST_BLOCKS, max(4 if self.n >= 4 * _SMALL_ROWS else 2, -(-self.n // _BLOCK_ROWS)))
 
     @property
     def cells(self) -> int:
@@ -130,17 +133,18 @@ def stages(
     n, d, k, c, blocks = work.n, work.dimension, work.k, work.width, work.blocks
     entries = work.nonzeros if nonzeros is None else nonzeros
     asked = halo_of(blocks) if halo is None else halo
-    near = rounds * _REACH * max(k, _USUAL_K) / _USUAL_K
+    near = _REACH * candidates_of(rounds) * max(k, _USUAL_K) / _USUAL_K
     compared = float(n) * near * d if rounds else float(n) * n * d
     read = 4.0 * n * d * (rounds * _READ if rounds else blocks)
     products = entries * (c * (degrees + 2) + _PROBES)
     written = 4.0 * n * (d + work.rank) + 8 * entries
+    handed = 4.0 * asked * n * c * (degrees + 2)
     passes = _PASSES * 8.0 * c * c * blocks
     return [
         _stage("cells", "cells", (2.0 * work.cells + _READING) * n * d, 4.0 * n * d, 4.0 * n * d),
         _stage("neighbours", "rounds" if rounds else "neighbours", compared, read, 8.0 * n * k),
         _stage("graph", "graph", float(n) * k, 24.0 * n * k, 8 * entries),
-        _stage("basis: products", "sparse", products, 4.0 * asked * n * c * (degrees + 2), 0.0),
+        Stage("basis: products", products, products * _sparse_rate(n / blocks, asked), handed, 0.0),
         _stage("basis: dense", "dense", 8.0 * _PASSES * n * c * c, passes, 8.0 * n * c),
         _stage("writing", "writing", written, 0.0, written),
     ]
@@ -148,6 +152,17 @@ def stages(
 
 def _stage(name: str, rate: str, operations: float, network: float, disk: float) -> Stage:
     return Stage(name, operations, operations * RATES[rate], network, disk)
+
+
+def candidates_of(rounds: float) -> float:
+    """What a vertex is compared with in all rounds and before them, in times of a usual round: 1, 2, 3, 4, 6, 10, …"""
+    late = max(0.0, rounds - _USUAL_ROUNDS)
+    return 1 + min(rounds, _USUAL_ROUNDS) + 2 * (2**late - 1)
+
+
+def _sparse_rate(rows: float, halo: float) -> float:
+    """Seconds for an entry of 𝒲 and a column. rows: of a block."""
+    return max(1.5e-10, RATES["sparse"] + _DOUBLED * math.log2(rows * (1 + halo) / _NEAR_ROWS))
 
 
 def halo_of(blocks: int) -> float:

@@ -19,7 +19,7 @@ from longwave.errors import InputError, plural
 from longwave.evaluation import is_json, read_truth_file
 from longwave.files.formats import READERS
 from longwave.files.names import Names
-from longwave.files.vectors import split_name
+from longwave.files.vectors import is_zarr, split_name
 from longwave.index import Index
 from longwave.pictures.gallery import Part
 from longwave.pictures.opening import Box
@@ -70,7 +70,7 @@ def question_from(
 
 def judged_question(text: str, truth: Path | None, index: Index, encoder: str | None) -> Question:
     """As `question_from`; but a folder gives the pictures and boxes that the file of known answers names."""
-    if truth is None or not Path(text).is_dir():
+    if truth is None or not Path(text).is_dir() or is_zarr(text):
         return question_from([text], index, encoder=encoder)
     if truth.suffix in (".mat", ".pkl") or truth.is_dir() or not is_json(truth):
         raise InputError(
@@ -115,7 +115,7 @@ def items_from(texts: Sequence[str], index: Index) -> list[Any]:
 
 def pictures_in(texts: Sequence[str]) -> list[Path] | None:
     """Pictures, or those of a folder; None where the texts are something else."""
-    if len(texts) == 1 and Path(texts[0]).is_dir():
+    if len(texts) == 1 and Path(texts[0]).is_dir() and not is_zarr(texts[0]):
         return [Path(texts[0]) / name for name in pictures.list_pictures(texts[0])]
     return [Path(text) for text in texts] if all(pictures.is_picture(text) for text in texts) else None
 

@@ -28,6 +28,9 @@ def export(
     exact: Annotated[
         bool, typer.Option("--exact", help="Make no index of vectors there: searches scan all rows.")
     ] = False,
+    anew: Annotated[
+        bool, typer.Option("--anew", help="Write everything, whatever is there: where it was damaged.")
+    ] = False,
     follow: Annotated[
         bool, typer.Option("--follow", help="Stay, and write what is added and removed, until Ctrl-C.")
     ] = False,
@@ -47,7 +50,7 @@ def export(
     """
     with open_collection(index) as opened:
         with bars() as report:
-            done = opened.export(url, name=name, approximate=not exact, progress=report)
+            done = opened.export(url, name=name, approximate=not exact, anew=anew, progress=report)
         err.print(str(done), markup=False, highlight=False, soft_wrap=True)
         if follow:
             keep_following(opened, url, name=name, exact=exact, wait=lambda: time.sleep(interval))

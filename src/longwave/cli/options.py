@@ -21,7 +21,7 @@ from longwave.solvers import Solver
 from longwave.spectrum import Method
 from longwave.spectrum.advised import Advised
 
-FILES = ".npy .npz .fvecs .bvecs .mat .h5 .parquet .safetensors .csv; FILE:NAME picks one array of several"
+FILES = ".npy .npz .fvecs .bvecs .mat .h5 .parquet .safetensors .zarr .csv; FILE:NAME picks one array of several"
 
 FILTERS = (
     "lowpass:ALPHA (nearer to 1 is further), heat:TIME, polynomial:C0,C1,..., ideal:CUTOFF, walk:ALPHA,STEPS or "

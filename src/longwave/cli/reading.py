@@ -14,7 +14,7 @@ from longwave.datasets import GroundTruth, read_mat_truth, read_oxford_text, rea
 from longwave.errors import FileError, InputError
 from longwave.evaluation import Labels
 from longwave.files.bounded import read_npy
-from longwave.files.vectors import read_labels, read_vectors, split_name
+from longwave.files.vectors import is_zarr, read_labels, read_vectors, split_name
 from longwave.metadata import Condition, all_of, parse_text
 from longwave.pictures import is_picture
 from longwave.storage import is_index
@@ -24,7 +24,7 @@ from longwave.types import Array
 def vectors_from(text: str) -> Array:
     """Read FILE or FILE:NAME."""
     path, name = split_name(text)
-    if path.is_dir():
+    if path.is_dir() and not is_zarr(path):
         raise FileError(_folder_hint(path))
     if is_picture(path) and path.is_file():
         raise FileError(f"{path} is a picture; index its folder with: longwave build --images {path.parent} -o INDEX")

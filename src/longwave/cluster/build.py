@@ -37,8 +37,10 @@ from longwave.spectrum.method import Run
 from longwave.storage.checkpoints import Checkpoint, open_checkpoint
 from longwave.types import Array, Progress
 
-# Rows of a block: a fraction of a gigabyte of U at rank 1,000. Fewer than four blocks are no cluster.
-_BLOCK_ROWS, _LEAST_BLOCKS, _MOST_BLOCKS = 65_536, 4, 4096
+# Rows of a block: a fraction of a gigabyte of U at rank 1,000. Small collections have four blocks, or two where these
+# would have less than 10,000 rows each: a call costs milliseconds, and there are more of them with the square of the
+# blocks.
+_BLOCK_ROWS, _SMALL_ROWS, _MOST_BLOCKS = 65_536, 10_000, 4096
 
 #: Vectors as files (one, several, or a folder of shards), or an array.
 Vectors = str | Path | Sequence[str | Path] | ArrayLike
@@ -169,7 +171,8 @@ class _Build:
         if saved is not None:
             return Partition.unpack(self.pieces, saved)
         source = read_source(self.cluster, files)
-        usual = min(_MOST_BLOCKS, max(_LEAST_BLOCKS, -(-source.shape[0] // _BLOCK_ROWS)))
+        n = source.shape[0]
+        usual = min(_MOST_BLOCKS, max(4 if n >= 4 * _SMALL_ROWS else 2, -(-n // _BLOCK_ROWS)))
         rule: dict[str, Any] = {"blocks": usual if blocks is None else blocks, "seed": self.options.seed}
         rule |= {"merge_copies": self.options.merge_copies, "progress": self.report}
         made = partition(self.cluster, source, self.pieces, **rule)

@@ -22,7 +22,8 @@ class Cluster(Protocol):
     def submit(self, function: Callable[..., Any], *arguments: Any, parts: int | None = None) -> Handle:
         """Run a function somewhere, some time. Arguments that are handles arrive as the values that they stand for.
 
-        parts: the function returns a list of so many values, and each gets a handle of its own: a list of handles.
+        parts: the function returns a list of so many values, and each gets a handle of its own: a list of handles. The
+        first is for whoever goes on with it, the others are for others.
         """
 
     def gather(self, handles: Sequence[Handle]) -> list[Any]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from longwave.cluster.engine import Cluster, Handle
 from longwave.cluster.lists import Lists
+from longwave.cluster.partition import by_block
 from longwave.cluster.pieces import load, save
 from longwave.cluster.sparse import Blocks, spread
 from longwave.graph import weights as kernels
@@ -136,9 +137,7 @@ def directed(lists: Lists, block: int, kernel: Kernel, scales: Array | None) -> 
     one, other = (None, None) if scales is None else (scales[rows], scales[columns])
     weights = kernels.weights(kernel, similarities.ravel()[present], one, other).astype(np.float32)
     weights[weights < SMALLEST] = 0
-    target = np.searchsorted(starts, columns, side="right") - 1
-    order = np.argsort(target, kind="stable")
-    ends = np.searchsorted(target[order], np.arange(len(starts)))
+    order, ends = by_block(starts, columns)
     small = ids.dtype
     parts = [order[a:b] for a, b in pairwise(ends)]
     return [(rows[own].astype(small), columns[own], weights[own]) for own in parts]

@@ -129,9 +129,22 @@ def scaled(rows: Array, factors: Array) -> Array:
     return rows * factors
 
 
-def minus(rows: Array, alpha: Array, here: Array, back: Array, before: Array) -> Array:
-    """What Lanczos leaves of a product: p − α q − β q'."""
-    return np.asarray(rows - alpha * here - back * before)
+def probed(matrix: Sparse, rows: Array, *halo: Array) -> list[Array]:
+    """A product of all probes, A q, and the share of qᵀA q of these rows."""
+    made = product(matrix, rows, 0, rows.shape[1], 0, *halo)
+    return [made, column_products(rows, made)]
+
+
+def minus(rows: Array, alpha: Array, here: Array, back: Array, before: Array) -> list[Array]:
+    """What Lanczos leaves of a product, p − α q − β q', and the share of its squared norms."""
+    left = np.asarray(rows - alpha * here - back * before)
+    return [left, column_products(left, left)]
+
+
+def handed(rows: Array, factors: Array, lists: Sequence[NDArray[np.int32]]) -> list[Array]:
+    """Every column times its factor, and of it what others ask for."""
+    out = rows * factors
+    return [out, *chosen(out, lists, 0, out.shape[1])]
 
 
 def column_products(one: Array, other: Array) -> Array:

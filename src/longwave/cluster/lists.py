@@ -1,32 +1,32 @@
-"""Neighbour lists, block against block: every cell is compared with the cells where its neighbours may be.
+"""Neighbour lists, block against block, exact; or from the cells around every vector on, in rounds (`cluster.rounds`).
 
-With all cells the lists are exact. With some of them they are where rounds of neighbours' neighbours begin
-(`cluster.rounds`), until the recall on a sample, whose true neighbours are computed, is as wanted. A worker holds its
-own block, its lists, and some cells of one other block.
+Rounds go on until the recall on a sample, whose true neighbours are computed, is as wanted. A worker holds its own
+block, its lists, and a tile or a cell of another block.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from longwave.cluster import rounds
-from longwave.cluster.engine import Cluster
+from longwave.cluster.engine import Cluster, Handle
 from longwave.cluster.partition import Partition, read_vectors_of
 from longwave.cluster.pieces import load, save
 from longwave.graph.lists import EXACT_VERTICES
 from longwave.graph.lists.exact import Heaps, tiles
-from longwave.graph.lists.rounds import LEAST_WIDTH, reach_of
+from longwave.graph.lists.rounds import LEAST_WIDTH, NOBODY, reach_of
 from longwave.graph.lists.sampled import recall as share_found
 from longwave.rows.vectors import top_k
-from longwave.types import Array, Checkpoint, Neighbors, Sparse
+from longwave.types import Array, Checkpoint, Neighbors
 
-# Cells that a cell is compared with before the rounds: those that most of its vectors are near to.
-_FIRST_CELLS = 3
+# Cells that every vector is compared with before the rounds: those whose means are nearest to it. Were they chosen for
+# a whole cell, its vectors would all miss the same neighbours, and rounds would find these late.
+# Where cells are large there are fewer of them, so that it is about as many vectors.
+_FIRST_CELLS, _FIRST_REACH = 8, 8192
 # Vertices whose true neighbours are computed.
 _SAMPLE = 500
 _TILE = 4096
@@ -64,20 +64,19 @@ def build_lists(
 
     checkpoint: where it is said which rounds are done; their lists are files beside the blocks.
     """
-    n, n_cells = int(partition.starts[-1]), len(partition.cell_starts) - 1
+    n = int(partition.starts[-1])
     k = max(1, min(k, n - 1))
     exact = n <= EXACT_VERTICES if recall is None else recall == 1
     width = max(k, LEAST_WIDTH)
     if exact or reach_of(1, width) > n // 2 or n > np.iinfo(np.int32).max:
-        _search(cluster, partition, k, n_cells, "neighbours", progress)
+        _search(cluster, partition, k, progress)
         return Lists(partition, k, 1.0)
     sample, truth = _truth(cluster, partition, k, seed)
     blocks, measured = range(partition.count), [0.0]
     saved = None if checkpoint is None else checkpoint.latest("lists-round")
     if saved is None:
-        _search(cluster, partition, width, _FIRST_CELLS, "neighbours: cells", progress)
         rounds.make_files(partition, 0, width)
-        cluster.gather([cluster.submit(first_round, partition, block) for block in blocks])
+        _each(cluster, "neighbours: cells", [cluster.submit(first_round, partition, b) for b in blocks], progress)
 
     def good(number: int) -> bool:
         if checkpoint is not None:
@@ -89,30 +88,55 @@ def build_lists(
     begun = 0 if saved is None else saved[0]
     last = rounds.improve(cluster, partition, width, good, done=begun, seed=seed, progress=progress)
     if last is None:
-        _search(cluster, partition, k, n_cells, "neighbours", progress)
+        _search(cluster, partition, k, progress)
         return Lists(partition, k, 1.0)
     cluster.gather([cluster.submit(last_round, partition, last, block, k) for block in blocks])
     return Lists(partition, k, measured[-1])
 
 
-def _search(
-    cluster: Cluster, partition: Partition, k: int, reach: int, name: str, progress: Callable[[str, int, int], None]
-) -> None:
-    """Lists by cells, of every block."""
-    near, cells = near_cells(partition.votes, reach), partition.cells
-    handles = [
-        cluster.submit(searched, partition, block, k, sp.csr_array(near[cells[block] : cells[block + 1]]))
-        for block in range(partition.count)
-    ]
+def _search(cluster: Cluster, partition: Partition, k: int, progress: Callable[[str, int, int], None]) -> None:
+    """Exact lists of every block."""
+    asked = [cluster.submit(searched, partition, block, k) for block in range(partition.count)]
+    _each(cluster, "neighbours", asked, progress)
+
+
+def _each(cluster: Cluster, name: str, handles: Sequence[Handle], progress: Callable[[str, int, int], None]) -> None:
+    """Wait for one after the other."""
     for done, handle in enumerate(handles):
         cluster.gather([handle])
         progress(name, done + 1, len(handles))
 
 
 def first_round(partition: Partition, block: int) -> None:
-    """The lists of a block, as they are, as round 0."""
-    own = [load(list_file(partition, block, what)) for what in ("ids", "similarities")]
-    rounds.write_round(partition, 0, block, *own)
+    """Write the lists of a block as round 0: every vector with those of the cells around it."""
+    from longwave.rows import list_loops
+
+    own, first, starts = load(partition.vectors(block)), int(partition.starts[block]), partition.cell_starts
+    n, means = int(partition.starts[-1]), load(partition.means)
+    order, ends = by_cell(own, means, min(_FIRST_CELLS, max(2, _FIRST_REACH * len(means) // n)))
+    shape = rounds.read_round(partition, 0, block, "ids").shape
+    values, ids = np.full(shape, -np.inf, dtype=np.float32), np.full(shape, NOBODY, dtype=np.int32)
+    for other in range(partition.count):
+        rows = np.load(partition.vectors(other), mmap_mode="r")
+        for cell in range(*partition.cells[other : other + 2]):
+            inside, numbers = order[ends[cell] : ends[cell + 1]], np.arange(starts[cell], starts[cell + 1])
+            there = np.asarray(rows[numbers - partition.starts[other]])
+            for part in (inside[tile] for tile in tiles(len(inside), _TILE)):
+                near, who = values[part], ids[part]
+                list_loops.push_candidates(own[part] @ there.T, numbers.astype(np.int32), part + first, near, who)
+                values[part], ids[part] = near, who
+    list_loops.sort_lists(values, ids)
+    rounds.write_round(partition, 0, block, np.where(ids == NOBODY, -1, ids), values)
+
+
+def by_cell(vectors: Array, means: NDArray[np.float32], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The vectors that each cell is among the nearest of: order[ends[c] : ends[c + 1]]. (t,), (cells + 1,)"""
+    count = min(count, len(means))
+    near = np.empty((len(vectors), count), dtype=np.int32)
+    for tile in tiles(len(vectors), _TILE):
+        near[tile] = np.argpartition(-(vectors[tile] @ means.T), count - 1, axis=1)[:, :count]
+    order = np.argsort(near.ravel(), kind="stable")
+    return order // count, np.searchsorted(near.ravel()[order], np.arange(len(means) + 1))
 
 
 def last_round(partition: Partition, number: int, block: int, k: int) -> None:
@@ -128,67 +152,20 @@ def rows_of_round(partition: Partition, number: int, block: int, sample: NDArray
     return np.asarray(rounds.read_round(partition, number, block, "similarities")[rows])
 
 
-def near_cells(votes: Sparse, count: int) -> Sparse:
-    """The cells that each is compared with, both ways: itself and those with most votes. CSR (cells, cells) of ones."""
-    n = votes.shape[0]
-    if count >= n:
-        return sp.csr_array(np.ones((n, n), dtype=np.int8))
-    rows, columns = [np.arange(n)], [np.arange(n)]
-    for cell in range(n):
-        own = slice(votes.indptr[cell], votes.indptr[cell + 1])
-        best = np.argsort(-votes.data[own], kind="stable")[:count]
-        rows.append(np.full(len(best), cell))
-        columns.append(votes.indices[own][best])
-    pairs = np.concatenate(rows), np.concatenate(columns)
-    one_way = sp.csr_array((np.ones(len(pairs[0]), dtype=np.int8), pairs), shape=(n, n))
-    both = sp.csr_array(one_way + one_way.T)
-    both.sort_indices()
-    return both
-
-
-def searched(partition: Partition, block: int, k: int, near: Sparse) -> None:
-    """Write the lists of a block. near: of its cells, those that they are compared with. CSR (own cells, cells)"""
+def searched(partition: Partition, block: int, k: int) -> None:
+    """Write the exact lists of a block, from those of all blocks."""
     own, first = load(partition.vectors(block)), int(partition.starts[block])
-    heaps, starts = Heaps(len(own), k), partition.cell_starts
-    mine = [
-        slice(int(starts[c] - first), int(starts[c + 1] - first)) for c in range(*partition.cells[block : block + 2])
-    ]
-    wanted = np.unique(near.indices)
+    heaps = Heaps(len(own), k)
     for other in range(partition.count):
-        low, high = partition.cells[other], partition.cells[other + 1]
-        if not ((wanted >= low) & (wanted < high)).any():
-            continue
-        rows = np.load(partition.vectors(other), mmap_mode="r")
-        begin = int(partition.starts[other])
-        for cell, members in enumerate(mine):
-            cells = near.indices[near.indptr[cell] : near.indptr[cell + 1]]
-            for span in joined(cells[(cells >= low) & (cells < high)]):
-                _compare(heaps, own, members, rows, int(starts[span.start]), int(starts[span.stop]), begin, first)
+        rows, begin = np.load(partition.vectors(other), mmap_mode="r"), int(partition.starts[other])
+        for inside in tiles(len(own), _TILE // 2):
+            for tile in tiles(len(rows), _TILE):
+                place = {"first_column": begin + tile.start, "self_row": first + inside.start}
+                heaps.update(inside, own[inside] @ rows[tile].T, **place)
     found = heaps.lists()
     small = np.int32 if partition.starts[-1] < np.iinfo(np.int32).max else np.int64
     save(list_file(partition, block, "ids"), found.ids.astype(small))
     save(list_file(partition, block, "similarities"), found.similarities)
-
-
-def joined(numbers: NDArray[np.integer]) -> list[slice]:
-    """Ascending numbers as runs. [2, 3, 4, 7] -> 2 to 5, 7 to 8"""
-    if not len(numbers):
-        return []
-    ends = np.flatnonzero(np.diff(numbers) > 1)
-    firsts, lasts = numbers[np.append(0, ends + 1)], numbers[np.append(ends, len(numbers) - 1)]
-    return [slice(int(a), int(b) + 1) for a, b in zip(firsts, lasts, strict=True)]
-
-
-def _compare(
-    heaps: Heaps, own: Array, members: slice, rows: Array, start: int, stop: int, begin: int, first: int
-) -> None:
-    """Push the products of some own rows with the vertices from start to stop. begin: of rows; first: of own rows."""
-    for part in tiles(members.stop - members.start, _TILE // 2):
-        inside = slice(members.start + part.start, members.start + part.stop)
-        for tile in tiles(stop - start, _TILE):
-            low, high = start + tile.start, start + tile.stop
-            products = own[inside] @ rows[low - begin : high - begin].T
-            heaps.update(inside, products, first_column=low, self_row=first + inside.start)
 
 
 def _truth(cluster: Cluster, partition: Partition, k: int, seed: int) -> tuple[NDArray[np.int64], Neighbors]:

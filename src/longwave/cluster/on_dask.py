@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from operator import getitem
 from typing import Any
@@ -47,14 +48,17 @@ class Dask:
 
     def submit(self, function: Callable[..., Any], *arguments: Any, parts: int | None = None) -> Handle:
         """As `Cluster` says."""
-        done = self._client.submit(alone, function, *arguments, pure=False, retries=_RETRIES)
+        first = tuple(place for place, own in enumerate(arguments) if isinstance(own, _First))
+        plain = [own.whole if isinstance(own, _First) else own for own in arguments]
+        done = self._client.submit(_called, function, first, *plain, pure=False, retries=_RETRIES)
         if parts is None:
             return done
-        return [self._client.submit(getitem, done, number, pure=False) for number in range(parts)]
+        return [_First(done), *(self._client.submit(getitem, done, number, pure=False) for number in range(1, parts))]
 
     def gather(self, handles: Sequence[Handle]) -> list[Any]:
         """Wait for the values."""
-        return list(self._client.gather(list(handles)))
+        taken = [self._client.submit(getitem, own.whole, 0) if isinstance(own, _First) else own for own in handles]
+        return list(self._client.gather(taken))
 
     def close(self) -> None:
         """Leave the cluster; one that was started here ends."""
@@ -62,6 +66,18 @@ class Dask:
             self._client.close()
         if self._local is not None:
             self._local.close()
+
+
+@dataclass(frozen=True, eq=False)
+class _First:
+    """The first part of what a call has made. It is mostly used where it was made, so it is not worth a call there."""
+
+    whole: Any
+
+
+def _called(function: Callable[..., Any], first: tuple[int, ...], *arguments: Any) -> Any:
+    """Call a function. first: the places of arguments of which only the first part is meant."""
+    return alone(function, *(own[0] if place in first else own for place, own in enumerate(arguments)))
 
 
 def _same(value: Any) -> Any:

@@ -27,6 +27,7 @@ class Ray:
         except ImportError as error:
             raise MissingExtraError("a Ray cluster", "ray") from error
         self._ray: Any = ray
+        self._calls: dict[bool, Any] = {True: ray.remote(_only), False: ray.remote(alone)}  # sent to the workers once
         self._started = not ray.is_initialized()
         if not self._started:
             return
@@ -48,7 +49,7 @@ class Ray:
     def submit(self, function: Callable[..., Any], *arguments: Any, parts: int | None = None) -> Handle:
         """As `Cluster` says. Every call counts as one processor."""
         options = {"num_cpus": 1, "max_retries": _RETRIES, "num_returns": parts or 1}
-        call = self._ray.remote(_only if parts == 1 else alone).options(name=function.__name__, **options)
+        call = self._calls[parts == 1].options(name=function.__name__, **options)
         done = call.remote(function, *arguments)
         return [done] if parts == 1 else done
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from longwave.spectrum.blocks import shifted_factor
 from longwave.spectrum.operations import Columns, Numbers
 from longwave.types import Array
 
-# Columns that are filtered at a time: three panels are held beside a block.
+# Columns that are filtered at a time, about: three panels are held beside a block.
 PANEL = 128
 # Small matrices that one call adds up.
 _FAN = 8
@@ -32,12 +33,16 @@ _FAN = 8
 
 @dataclass(frozen=True, eq=False)
 class Tall:
-    """A tall matrix on the cluster, n × width. rows: a handle for each block of rows."""
+    """A tall matrix on the cluster, n × width. rows: a handle for each block of rows.
+
+    given: what blocks ask of each other (`Blocks.hand_out`), of all columns, where it is known already.
+    """
 
     cluster: Cluster
     rows: list[Handle]
     starts: NDArray[np.int64]
     width: int
+    given: list[list[Handle]] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -90,8 +95,8 @@ class Distributed:
 
     def multiply(self, block: Tall) -> Tall:
         """A B, panel by panel."""
-        panels = [self._on_all(k.product, block, columns) for columns in _panels(0, block.width)]
-        return self._tall([self._run(k.side_by_side, *own) for own in zip(*panels, strict=True)], block.width)
+        made = [self._on_all(k.product, block, columns) for columns in panels(0, block.width)]
+        return self._tall([self._run(k.side_by_side, *own) for own in zip(*made, strict=True)], block.width)
 
     def filter(
         self, block: Tall, *, locked: int, lower: float, cut: float, degree: int, progress: Callable[[float], None]
@@ -99,7 +104,7 @@ class Distributed:
         """p(A) B by the scaled three-term recurrence (`spectrum.blocks.chebyshev_filter`), panel by panel."""
         center, half = (cut + lower) / 2, (cut - lower) / 2
         done: list[list[Handle]] = []
-        for columns in _panels(locked, block.width):
+        for columns in panels(locked, block.width):
             sigma = sigma_1 = half / (1.0 - center)
             numbers = sigma_1 / half, center, 0.0
             previous = [self._run(k.panel_of, own, columns.start, columns.stop) for own in block.rows]
@@ -141,14 +146,14 @@ class Distributed:
         from scipy.linalg import eigh
 
         projected = np.hstack(
-            [self._sum_of(self._on_all(k.projected, block, c, locked)) for c in _panels(locked, block.width)]
+            [self._sum_of(self._on_all(k.projected, block, c, locked)) for c in panels(locked, block.width)]
         )
         values, vectors = eigh((projected + projected.T) / 2, products, driver="gvd")
         values, vectors = values[::-1].copy(), np.ascontiguousarray(vectors[:, ::-1], dtype=np.float32)
         turned = self._tall(self._each(k.transformed, block.rows, locked, vectors), block.width)
         squares = [
             self._sum_of(self._on_all(k.squared_residuals, turned, c, values[c.start - locked : c.stop - locked]))
-            for c in _panels(locked, block.width)
+            for c in panels(locked, block.width)
         ]
         return turned, values, np.sqrt(np.concatenate(squares))
 
@@ -185,14 +190,19 @@ class Distributed:
 
     def lanczos_step(self, current: Tall, previous: Tall, back: Numbers) -> tuple[Tall, Numbers, Numbers]:
         """One product with all probes at once, in float64; α and β are summed over the blocks."""
-        products = self._on_all(k.product, current, slice(0, current.width))
-        pairs = zip(current.rows, products, strict=True)
-        alpha = self._sum_of([self._run(k.column_products, a, b) for a, b in pairs])
+        matrix, submit = self.matrix, self.matrix.cluster.submit
+        given = matrix.hand_out(current.rows, slice(0, current.width)) if current.given is None else current.given
+        own = zip(matrix.matrices, current.rows, matrix.around(given), strict=True)
+        products, shares = zip(*(submit(k.probed, a, rows, *near, parts=2) for a, rows, near in own), strict=True)
+        alpha = sum(matrix.cluster.gather(shares))
         terms = zip(products, current.rows, previous.rows, strict=True)
-        left = [self._run(k.minus, product, alpha, here, back, before) for product, here, before in terms]
-        beta = np.sqrt(self._sum_of([self._run(k.column_products, own, own) for own in left]))
-        divisor = np.where(beta > 1e-10, beta, np.inf)
-        return self._tall(self._each(k.scaled, left, 1 / divisor), current.width), alpha, beta
+        made = [submit(k.minus, product, alpha, here, back, before, parts=2) for product, here, before in terms]
+        beta = np.sqrt(sum(matrix.cluster.gather([share for _, share in made])))
+        factors = 1 / np.where(beta > 1e-10, beta, np.inf)
+        blocks = zip(made, matrix.lists, matrix.asking, strict=True)
+        new = [submit(k.handed, left, factors, lists, parts=1 + len(asking)) for (left, _), lists, asking in blocks]
+        rows, given = [first for first, *_ in new], [rest for _, *rest in new]
+        return Tall(matrix.cluster, rows, matrix.starts, current.width, given), alpha, beta
 
     def _terms(
         self,
@@ -252,5 +262,9 @@ class Distributed:
         return Tall(self.matrix.cluster, rows, self.matrix.starts, width)
 
 
-def _panels(first: int, last: int) -> list[slice]:
-    return [slice(start, min(start + PANEL, last)) for start in range(first, last, PANEL)]
+def panels(first: int, last: int) -> list[slice]:
+    """Panels of about equal width: as many calls are made for a narrow one as for a wide one."""
+    if last <= first:
+        return []
+    ends = np.linspace(first, last, max(1, round((last - first) / PANEL)) + 1).astype(int).tolist()
+    return [slice(start, stop) for start, stop in pairwise(ends)]

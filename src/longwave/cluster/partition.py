@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from longwave.cluster.engine import Cluster
@@ -21,14 +20,12 @@ from longwave.cluster.pieces import load, save
 from longwave.cluster.source import Piece, Source
 from longwave.graph.lists.trees import tree_order
 from longwave.items.copies import find_copies
-from longwave.types import Array, Sparse
+from longwave.types import Array
 
 # Vectors of a cell, and the most cells there are: all means are held by every worker.
 _CELL, _MOST_CELLS = 1000, 8192
 # Rows of the sample for each cell.
 _SAMPLED = 24
-# Cells that every vector votes for: where its neighbours may be.
-_VOTES = 16
 _TILE = 4096
 
 
@@ -36,15 +33,13 @@ _TILE = 4096
 class Partition:
     """Blocks in a folder. starts: (blocks + 1,) the first vertex of each. cells: (blocks + 1,) its first cell.
 
-    cell_starts: (cells + 1,) the first vertex of each cell. votes: CSR (cells, cells), how many vectors of a cell have
-    another among their 16 nearest. dimension: of the vectors.
+    cell_starts: (cells + 1,) the first vertex of each cell. dimension: of the vectors.
     """
 
     folder: Path
     starts: NDArray[np.int64]
     cells: NDArray[np.int64]
     cell_starts: NDArray[np.int64]
-    votes: Sparse
     dimension: int
 
     @property
@@ -56,23 +51,25 @@ class Partition:
         """The file of a block's unit vectors, (m, d)."""
         return str(self.folder / f"vectors-{block}.npy")
 
+    @property
+    def means(self) -> str:
+        """The file of the means of all cells, (cells, d)."""
+        return str(self.folder / "means.npy")
+
     def rows(self, block: int) -> str:
         """The file that says which vectors a block was given: their number, and the vertex of each. (2, given)"""
         return str(self.folder / f"rows-{block}.npy")
 
     def pack(self) -> dict[str, Array]:
         """Its arrays, for a checkpoint."""
-        votes = {"data": self.votes.data, "indices": self.votes.indices, "indptr": self.votes.indptr}
         own = {"starts": self.starts, "cells": self.cells, "cell_starts": self.cell_starts}
-        return {**own, **votes, "dimension": np.array([self.dimension])}
+        return {**own, "dimension": np.array([self.dimension])}
 
     @classmethod
     def unpack(cls, folder: Path, arrays: dict[str, Array]) -> Partition:
         """The one that `pack` took apart."""
-        count = len(arrays["cell_starts"]) - 1
-        votes = sp.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(count, count))
         own = arrays["starts"], arrays["cells"], arrays["cell_starts"]
-        return cls(folder, *own, votes, int(arrays["dimension"][0]))
+        return cls(folder, *own, int(arrays["dimension"][0]))
 
 
 def partition(
@@ -91,17 +88,16 @@ def partition(
     share = min(1.0, _SAMPLED * wanted / n)
     drawn = [cluster.submit(sampled, piece, share, (seed, i)) for i, piece in enumerate(source.pieces)]
     found = cell_means(np.concatenate(cluster.gather(drawn)), wanted, seed)
-    means, n_cells = cluster.put(found), len(found)
-    counts, votes = np.zeros(n_cells, dtype=np.int64), sp.csr_array((n_cells, n_cells), dtype=np.int32)
+    means, counts = cluster.put(found), np.zeros(len(found), dtype=np.int64)
     for done, handle in enumerate([cluster.submit(counted, piece, means) for piece in source.pieces]):
-        ((own, cast),) = cluster.gather([handle])
-        counts, votes = counts + own, sp.csr_array(votes + cast)
+        counts += cluster.gather([handle])[0]
         progress("cells", done + 1, len(source.pieces))
     cells = cut(counts, blocks)
     count = len(cells) - 1
     parts = [cluster.submit(scattered, piece, means, cells, parts=count) for piece in source.pieces]
     empty = np.zeros(0, dtype=np.int64)
-    made = Partition(folder, empty, cells, empty, votes, dimension)
+    made = Partition(folder, empty, cells, empty, dimension)
+    save(made.means, found)
     sizes = []
     for block in range(count):
         own = cells[block : block + 2].tolist()
@@ -113,7 +109,7 @@ def partition(
         in_cells += cluster.gather([handle])
         progress("blocks", block + 1, count)
     cell_starts = np.concatenate([[0], np.cumsum(np.concatenate(in_cells))])
-    return Partition(folder, cell_starts[cells], cells, cell_starts, votes, dimension)
+    return Partition(folder, cell_starts[cells], cells, cell_starts, dimension)
 
 
 def cut(counts: NDArray[np.int64], blocks: int) -> NDArray[np.int64]:
@@ -152,27 +148,21 @@ def sampled(piece: Piece, share: float, seed: tuple[int, int]) -> NDArray[np.flo
     return rows[np.sort(np.random.default_rng(seed).choice(len(rows), size=min(count, len(rows)), replace=False))]
 
 
-def counted(piece: Piece, means: NDArray[np.float32]) -> tuple[NDArray[np.int64], Sparse]:
-    """How many rows each cell gets, and how often a cell is among the 16 nearest of another's rows."""
-    rows, n_cells = piece.unit(), len(means)
-    counts, votes = np.zeros(n_cells, dtype=np.int64), sp.csr_array((n_cells, n_cells), dtype=np.int32)
-    wide = min(_VOTES, n_cells)
-    for start in range(0, len(rows), _TILE):
-        products = rows[start : start + _TILE] @ means.T
-        own = products.argmax(axis=1)
-        near = np.argpartition(-products, wide - 1, axis=1)[:, :wide]
-        pairs = np.repeat(own, wide), near.ravel()
-        counts += np.bincount(own, minlength=n_cells)
-        votes += sp.coo_array((np.ones(near.size, dtype=np.int32), pairs), shape=votes.shape).tocsr()
-    return counts, votes
+def counted(piece: Piece, means: NDArray[np.float32]) -> NDArray[np.int64]:
+    """How many rows each cell gets. (cells,)"""
+    return np.bincount(cells_of(piece.unit(), means), minlength=len(means))
+
+
+def cells_of(rows: NDArray[np.float32], means: NDArray[np.float32]) -> NDArray[np.int64]:
+    """The cell of every row: the one whose mean is nearest. (m,)"""
+    parts = [(rows[a : a + _TILE] @ means.T).argmax(axis=1) for a in range(0, len(rows), _TILE)]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
 
 
 def scattered(piece: Piece, means: NDArray[np.float32], cells: NDArray[np.int64]) -> list[tuple[Array, Array, Array]]:
     """The rows of a piece for every block: unit vectors, their numbers in the collection, their cells."""
     rows = piece.unit()
-    own = np.concatenate(
-        [(rows[a : a + _TILE] @ means.T).argmax(axis=1) for a in range(0, len(rows), _TILE)] or [np.zeros(0, int)]
-    )
+    own = cells_of(rows, means)
     block = np.searchsorted(cells, own, side="right") - 1
     chosen = [np.flatnonzero(block == number) for number in range(len(cells) - 1)]
     return [(rows[which], which + piece.first, own[which]) for which in chosen]
@@ -195,3 +185,10 @@ def collected(
 def read_vectors_of(path: str, rows: NDArray[np.int64]) -> Array:
     """Some rows of a block."""
     return load(path)[rows]
+
+
+def by_block(starts: NDArray[np.int64], vertices: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """An order of vertices, block after block, and where each block begins in it, and the end. (t,), (blocks + 1,)"""
+    block = np.searchsorted(starts, vertices, side="right") - 1
+    order = np.argsort(block, kind="stable")
+    return order, np.searchsorted(block[order], np.arange(len(starts)))

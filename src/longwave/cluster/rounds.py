@@ -8,14 +8,14 @@ are one file that every worker maps: it reads the rows that its paths lead to, a
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import count
+from itertools import count, pairwise
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from longwave.cluster.engine import Cluster
-from longwave.cluster.partition import Partition
+from longwave.cluster.partition import Partition, by_block
 from longwave.cluster.pieces import load
 from longwave.graph.lists.exact import tiles
 from longwave.graph.lists.rounds import GROUP, NOBODY, TREE_SHARE, reach_of
@@ -24,6 +24,8 @@ from longwave.rows.encoded import plain
 from longwave.types import Array
 
 _TILE = 4096
+#: Entries of lists: from, to (numbers of vertices), similarity.
+Entries = tuple[Array, Array, Array]
 
 
 def round_file(folder: Path, number: int, what: str) -> Path:
@@ -71,12 +73,20 @@ def improve(
         for block, handle in enumerate(made):
             cluster.gather([handle])
             progress(f"neighbours: round {number}", block + 1, len(blocks))
+        _mirror(cluster, partition, number)
         enough = good(number)
         for what in ("ids", "similarities"):
             round_file(partition.folder, number - 1, what).unlink(missing_ok=True)
         if enough:
             return number
     return None
+
+
+def _mirror(cluster: Cluster, partition: Partition, number: int) -> None:
+    """Put whoever lists a vertex into its own list too, where they belong there: what is found once serves both."""
+    blocks = range(partition.count)
+    found = [cluster.submit(pointing, partition, number, block, parts=len(blocks)) for block in blocks]
+    cluster.gather([cluster.submit(mirrored, partition, number, b, *(own[b] for own in found)) for b in blocks])
 
 
 def write_round(partition: Partition, number: int, block: int, ids: Array, similarities: Array) -> None:
@@ -94,17 +104,29 @@ def read_round(partition: Partition, number: int, block: int, what: str) -> Arra
     return np.array(np.load(round_file(partition.folder, number, what), mmap_mode="r")[own])
 
 
-def pointing(partition: Partition, number: int, block: int) -> list[tuple[Array, Array]]:
-    """The entries of a block's lists by the block that they point to: from, to. Numbers of vertices."""
-    ids = read_round(partition, number, block, "ids")
+def pointing(partition: Partition, number: int, block: int) -> list[Entries]:
+    """The entries of a block's lists by the block that they point to."""
+    ids, similarities = (read_round(partition, number, block, what) for what in ("ids", "similarities"))
     rows = np.repeat(np.arange(len(ids), dtype=np.int32) + np.int32(partition.starts[block]), ids.shape[1])
     present = ids.ravel() >= 0
-    rows, columns = rows[present], ids.ravel()[present]
-    target = np.searchsorted(partition.starts, columns, side="right") - 1
-    return [(rows[target == other], columns[target == other]) for other in range(partition.count)]
+    entries = rows[present], ids.ravel()[present], similarities.ravel()[present]
+    order, ends = by_block(partition.starts, entries[1])
+    rows, columns, shared = (part[order] for part in entries)
+    return [(rows[a:b], columns[a:b], shared[a:b]) for a, b in pairwise(ends)]
 
 
-def improved(partition: Partition, number: int, block: int, reach: int, seed: int, *asked: tuple[Array, Array]) -> None:
+def mirrored(partition: Partition, number: int, block: int, *asked: Entries) -> None:
+    """Put those who list a vertex of a block into its own list. asked: entries of all lists that point to it."""
+    from longwave.rows import list_loops
+
+    first = int(partition.starts[block])
+    ids, similarities = (read_round(partition, number, block, what) for what in ("ids", "similarities"))
+    starts, sources, shared = _by_target(asked, first, len(ids))
+    list_loops.take_back(ids, similarities, starts, sources, shared, 0)
+    write_round(partition, number, block, ids, similarities)
+
+
+def improved(partition: Partition, number: int, block: int, reach: int, seed: int, *asked: Entries) -> None:
     """A round of one block. asked: entries of all lists that point to it."""
     from longwave.rows import list_loops
 
@@ -113,7 +135,9 @@ def improved(partition: Partition, number: int, block: int, reach: int, seed: in
     every = plain(np.load(round_file(partition.folder, number - 1, "ids"), mmap_mode="r"))
     old = read_round(partition, number - 1, block, "similarities")
     width = old.shape[1]
-    starts, sources = _by_target(asked, n)
+    own_starts, sources, _ = _by_target(asked, first, len(own))
+    starts = np.zeros(n + 1, dtype=np.int64)  # of all vertices; those of other blocks are not looked up
+    starts[first : first + len(own_starts)] = own_starts
     order = tree_order(own, leaf=GROUP, rng=np.random.default_rng((seed, number, block)))
     share = min(len(own), max(GROUP, int(reach * TREE_SHARE)))
     ids, values = np.full(old.shape, -1, dtype=np.int32), np.full(old.shape, -np.inf, dtype=np.float32)
@@ -136,13 +160,18 @@ def improved(partition: Partition, number: int, block: int, reach: int, seed: in
     write_round(partition, number, block, ids, values)
 
 
-def _by_target(asked: tuple[tuple[Array, Array], ...], n: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Who lists each vertex: sources[starts[j] : starts[j + 1]]. (n + 1,), (entries,)"""
-    sources, targets = (np.concatenate(own) for own in zip(*asked, strict=True))
+def _by_target(
+    asked: tuple[Entries, ...], first: int, count: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+    """Who lists each vertex of a block, and how similar they are: sources, shared[starts[j] : starts[j + 1]].
+
+    first, count: of the block's vertices. (count + 1,), (entries,), (entries,)
+    """
+    sources, targets, shared = (np.concatenate(own) for own in zip(*asked, strict=True))
     order = np.argsort(targets, kind="stable")
-    starts = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(np.bincount(targets, minlength=n), out=starts[1:])
-    return starts, sources[order].astype(np.int32)
+    starts = np.zeros(count + 1, dtype=np.int64)
+    np.cumsum(np.bincount(targets - first, minlength=count), out=starts[1:])
+    return starts, sources[order].astype(np.int32), shared[order]
 
 
 class _Reader:

@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from longwave.cluster.engine import Cluster
 from longwave.errors import InputError
 from longwave.files.formats import READERS
-from longwave.files.vectors import read_vectors, split_name
+from longwave.files.vectors import is_zarr, layout_of, read_vectors, split_name
+from longwave.files.zarr_folders import stored
 from longwave.rows.vectors import check_vectors, normalize
 from longwave.types import Array
 
-# Rows of a piece, where a file can be read in place.
+# Rows of a piece at least, where some rows of a file can be read without the others.
 _ROWS = 65_536
-# Files that are memory-mapped: a piece of one costs nothing of the rest.
-_MAPPED = (".npy", ".fvecs", ".bvecs")
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class Piece:
     def unit(self) -> NDArray[np.float32]:
         """The rows, checked, of unit length. (m, d)"""
         path, name = split_name(self.file)
-        rows = read_vectors(path, name=name)[self.start : self.stop]
+        rows = read_vectors(path, name=name, rows=slice(self.start, self.stop))
         return normalize(check_vectors(rows, name=f"{self.file} from row {self.start}"))
 
 
@@ -50,7 +49,7 @@ def files_of(given: str | Path | Sequence[str | Path]) -> list[str]:
     """The files of a collection, in order: one, a list, or those of a folder sorted by name."""
     if not isinstance(given, (str, Path)):
         names = [str(name) for name in given]
-    elif Path(given).is_dir():
+    elif Path(given).is_dir() and not is_zarr(given):
         names = sorted(str(path) for path in Path(given).iterdir() if path.suffix.lower() in READERS)
     else:
         names = [str(given)]
@@ -61,18 +60,24 @@ def files_of(given: str | Path | Sequence[str | Path]) -> list[str]:
 
 def table_of(files: Sequence[str]) -> Array:
     """Size and time of every file: what tells one collection from another. (files, 2)"""
-    known = [split_name(name)[0].stat() for name in files]
-    return np.array([[own.st_size, own.st_mtime_ns] for own in known], dtype=np.int64)
+    return np.array([_size_and_time(split_name(name)[0]) for name in files], dtype=np.int64)
+
+
+def _size_and_time(path: Path) -> tuple[int, int]:
+    if path.is_dir():
+        return stored(path)
+    own = path.stat()
+    return own.st_size, own.st_mtime_ns
 
 
 def read_source(cluster: Cluster, files: Sequence[str]) -> Source:
     """Cut the files into pieces. Workers look at the files."""
-    shapes = cluster.gather([cluster.submit(shape_of, name) for name in files])
-    dimension, pieces, first = shapes[0][1], [], 0
-    for name, (rows, own) in zip(files, shapes, strict=True):
+    layouts = cluster.gather([cluster.submit(layout_of_file, name) for name in files])
+    dimension, pieces, first = layouts[0][1], [], 0
+    for name, (rows, own, together) in zip(files, layouts, strict=True):
         if own != dimension:
             raise InputError(f"{name} has {own} dimensions, {files[0]} has {dimension}; use one encoder for all shards")
-        step = _ROWS if split_name(name)[0].suffix.lower() in _MAPPED else max(1, rows)
+        step = -(-_ROWS // together) * together  # no chunk is read by two
         for start in range(0, rows, step):
             stop = min(start + step, rows)
             pieces.append(Piece(name, start, stop, first))
@@ -80,8 +85,7 @@ def read_source(cluster: Cluster, files: Sequence[str]) -> Source:
     return Source(pieces, (first, dimension))
 
 
-def shape_of(file: str) -> tuple[int, int]:
-    """Rows and dimensions of a file."""
+def layout_of_file(file: str) -> tuple[int, int, int]:
+    """Rows and dimensions of a file, and rows that are read together."""
     path, name = split_name(file)
-    rows, dimension = read_vectors(path, name=name).shape
-    return int(rows), int(dimension)
+    return layout_of(path, name=name)

@@ -116,12 +116,19 @@ class Collection:
         return self.index.explain(query, item, **options)
 
     def export(
-        self, url: str, *, name: str = "longwave", approximate: bool = True, progress: Progress | bool | None = None
+        self,
+        url: str,
+        *,
+        name: str = "longwave",
+        approximate: bool = True,
+        anew: bool = False,
+        progress: Progress | bool | None = None,
     ) -> Exported:
         """Write the collection to an engine, or what changed since it was last written there. As `Index.export`."""
         with self._change:  # the version is that of the index
             index, version = self.index, self.version
-        return export(index, url, name=name, approximate=approximate, version=version, progress=progress)
+        rule: dict[str, Any] = {"name": name, "approximate": approximate, "anew": anew, "progress": progress}
+        return export(index, url, **rule, version=version)
 
     def staleness(self) -> Staleness:
         """How far the collection has moved away from its graph."""

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from longwave.engines.engine import COORDINATES, VECTOR, Engine, Facts, Scored
+from longwave.engines.foreign import AGAIN, Harmed
 from longwave.engines.record import Record
 from longwave.filters import at_zero, response, warn_if_left_out
 from longwave.graph import weights as kernels
@@ -102,6 +103,8 @@ def nearest(
             ids[place, : len(numbers)], products[place, : len(numbers)] = numbers, own
         head = ids[:, : count if record.outside == 0 else width]
         facts = engine.facts(numbers=np.unique(head[head >= 0]), waves=True)
+        if not len(facts):
+            raise Harmed(f"{engine.place} has lost its rows; {AGAIN}")
         lists = Neighbors(ids, products)
         if record.outside == 0:
             return lists, _first(lists, count), facts

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longwave.engines.engine import COORDINATES, FACTS, VECTOR, Batch, Facts, Scored, asked_by
+from longwave.engines.foreign import foreign_errors
 from longwave.engines.opening import need
 from longwave.engines.record import Record
 from longwave.engines.sql import Dialect, quoted, sql_type
 from longwave.engines.tables import arrow_batch, facts_of, matrix
-from longwave.errors import InputError, NotAnIndexError, RemoteError
+from longwave.errors import InputError, NotAnIndexError
 from longwave.metadata import Condition
 from longwave.types import Array
 
@@ -38,13 +39,8 @@ class Duck:
         self._path, self._name, self._exact = Path(url.partition(":")[2]), name, exact
         if not write and not self._path.is_file():
             raise NotAnIndexError(f"there is no file {self._path}; write it with: longwave export INDEX {url}")
-        try:
+        with foreign_errors(self.place, self._told):
             self._base = self._duckdb.connect(str(self._path), read_only=not write)
-        except self._duckdb.Error as error:
-            raise RemoteError(
-                f"cannot open {self.place}: {str(error).splitlines()[0]:.300}; one process writes such a file, or "
-                "several read it: close the other one, or export to another file"
-            ) from error
         self._db = self._base.cursor()
         self._number: int | None = None
         self._record: Record | None = None
@@ -66,10 +62,20 @@ class Duck:
         return quoted(f"{self._name}_{self._number if number is None else number}")
 
     def _run(self, text: str, values: Sequence[Any] = ()) -> Any:
-        try:
+        with foreign_errors(self.place, self._told):
             return self._db.execute(text, list(values))
-        except self._duckdb.Error as error:
-            raise RemoteError(f"{self.place} refuses: {str(error).splitlines()[0]:.400}") from error
+
+    def _told(self, kind: str, text: str) -> str | None:
+        if "lock on file" in text:
+            return (
+                f"{self.place} is open elsewhere: {text}; one process writes such a file, or several read it: close "
+                "the other one, or export to another file"
+            )
+        if "Cannot open file" in text:
+            return f"cannot open {self.place}: {text}; choose a file in a folder that is there and may be written"
+        if kind == "IOException" or "Corrupt" in text:
+            return f"{self.place} is no whole file of DuckDB's: {text}; export to another file, or remove this one"
+        return None
 
     def record(self) -> Record | None:
         """See `Engine`."""

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from longwave.engines.engine import Batch, Engine
+from longwave.engines.foreign import Harmed
 from longwave.engines.opening import NAME, open_engine
 from longwave.engines.record import Record
 from longwave.engines.source import Source
-from longwave.errors import plural
+from longwave.errors import CorruptIndexError, NewerIndexError, plural
 from longwave.progress import shown
 from longwave.search.snapshot import Snapshot
 from longwave.types import Progress
+
+# What an earlier export may be: nobody can search it, or this Longwave cannot.
+_DAMAGE = (CorruptIndexError, NewerIndexError, Harmed)
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,7 @@ def export(
     *,
     name: str = NAME,
     approximate: bool = True,
+    anew: bool = False,
     version: int | None = None,
     progress: Progress | bool | None = None,
 ) -> Exported:
@@ -53,9 +59,11 @@ def export(
     engine = open_engine(url, name, write=True)
     try:
         with shown(progress) as report:
-            known = engine.record()
-            if known is not None and _is_same_graph(known, source.record):
-                return _follow(engine, source, known, report)
+            if not anew:
+                with suppress(*_DAMAGE):  # then it is written anew
+                    known = engine.record()
+                    if known is not None and _is_same_graph(known, source.record):
+                        return _follow(engine, source, known, report)
             return _whole(engine, source, report)
     finally:
         engine.close()

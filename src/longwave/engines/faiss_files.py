@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from longwave.engines.engine import COORDINATES, FACTS, VECTOR, Batch, Facts, Scored, asked_by
+from longwave.engines.foreign import AGAIN
 from longwave.engines.record import Record
-from longwave.errors import CorruptIndexError, InputError, NotAnIndexError, writing
+from longwave.errors import CorruptIndexError, FileError, InputError, NotAnIndexError, writing
 from longwave.metadata import Condition
 from longwave.metadata.arrow import need as need_arrow
 from longwave.types import Array
@@ -47,27 +50,39 @@ class FaissFiles:
 
     def record(self) -> Record | None:
         """See `Engine`."""
-        current = self._folder / "current"
-        if not current.is_file():
+        number = self._current()
+        if number is None:
             return None
-        self._at = self._folder / current.read_text("utf-8").strip()
-        vars(self).pop("_loaded", None)
+        self._at = self._folder / str(number)
+        for name in ("_loaded", "_table"):
+            vars(self).pop(name, None)
         try:
             text = (self._at / "record.json").read_text("utf-8")
         except OSError as error:
-            raise CorruptIndexError(f"{self._at} is not whole: {error}; export again") from error
+            raise CorruptIndexError(f"{self._at} is not whole: {error}; {AGAIN}") from error
         self._record = Record.parse(text, self.place)
         return self._record
+
+    def _current(self) -> int | None:
+        """The number of the newest complete export; None where there is none."""
+        try:
+            text = _text(self._folder / "current")
+            return None if text is None else int(text)
+        except ValueError as error:  # also of what is not UTF-8
+            raise CorruptIndexError(f"{self._folder / 'current'} does not name an export; {AGAIN}") from error
 
     def begin(self, record: Record) -> int:
         """See `Engine`."""
         numbers = [int(path.name) for path in self._folder.glob("[0-9]*") if path.name.isdigit()]
-        current = self._folder / "current"
-        complete = int(current.read_text("utf-8")) if current.is_file() else 0
+        try:
+            complete = self._current() or 0
+        except CorruptIndexError:
+            complete = 0
         self._record, done = record, -1
         for number in sorted(numbers):
             path = self._folder / str(number)
-            if number > complete and _text(path / "record.json") == record.to_json():
+            same = _text(path / "record.json") == record.to_json()
+            if number > complete and same and (path / "part").is_dir():
                 self._draft = path
                 return max((int(part.stem) for part in path.glob("part/*.npz")), default=done)
             if number != complete:
@@ -97,8 +112,12 @@ class FaissFiles:
         """See `Engine`."""
         part = self._draft / "part"
         files = sorted(part.glob("*.npz"), key=lambda path: int(path.stem))
-        parts: list[Any] = [np.load(path) for path in files]
-        with writing(self._draft):
+        with ExitStack() as held, writing(self._draft):
+            try:
+                parts: list[Any] = [np.load(held.enter_context(path.open("rb"))) for path in files]
+            except (ValueError, BadZipFile) as error:
+                shutil.rmtree(self._draft)
+                raise CorruptIndexError(f"{part} is not whole: {error!s:.200}; export again") from error
             for name in ("number", "id", "leader", *_PLAIN):
                 np.save(self._draft / f"{name}.npy", np.concatenate([own[name] for own in parts]))
             psi = [json.loads(str(own["psi"])) for own in parts]
@@ -110,11 +129,9 @@ class FaissFiles:
                 parquet, arrow = need_arrow("pyarrow.parquet"), need_arrow()
                 tables = [parquet.read_table(path.with_suffix(".parquet")) for path in files]
                 parquet.write_table(arrow.concat_tables(tables), self._draft / "metadata.parquet")
-            for own in parts:
-                own.close()
-            shutil.rmtree(part)
             (self._folder / "current.writing").write_text(self._draft.name, "utf-8")
             (self._folder / "current.writing").replace(self._folder / "current")
+        shutil.rmtree(part)
         for path in self._folder.glob("[0-9]*"):
             if path.name != self._draft.name:
                 shutil.rmtree(path)
@@ -129,7 +146,10 @@ class FaissFiles:
             index = self._faiss.IndexFlatIP(width)
         for own in parts:
             index.add(np.ascontiguousarray(own[column], dtype=np.float32))
-        self._faiss.write_index(index, str(self._draft / f"{column}.faiss"))
+        try:
+            self._faiss.write_index(index, str(self._draft / f"{column}.faiss"))
+        except RuntimeError as error:  # faiss has no other
+            raise FileError(f"cannot write {self._draft}: {error!s:.200}; is the disk full? export again") from error
 
     def change(self, record: Record, removed: NDArray[np.int64], batches: Iterable[Batch]) -> None:
         """See `Engine`. Files of faiss are not changed in place: kept rows and new ones make another export."""
@@ -159,13 +179,21 @@ class FaissFiles:
                 column: self._faiss.read_index(str(self._at / f"{column}.faiss")) for column in (VECTOR, COORDINATES)
             }
         except (OSError, ValueError, RuntimeError) as error:
-            raise CorruptIndexError(f"{self._at} is not whole: {error!s:.200}; export again") from error
+            raise CorruptIndexError(f"{self._at} is not whole: {error!s:.200}; {AGAIN}") from error
+        lengths = {len(own) for own in (*arrays.values(), rows, weights)} | {own.ntotal for own in indexes.values()}
+        if len(lengths) > 1:
+            raise CorruptIndexError(f"{self._at} is not whole: its files have {sorted(lengths)} rows; {AGAIN}")
         return {**arrays, "psi_rows": rows, "psi_weights": weights, **indexes}
 
     @cached_property
     def _table(self) -> Any:
         path = self._at / "metadata.parquet"
-        return need_arrow("pyarrow.parquet").read_table(path) if path.is_file() else None
+        if self._record is None or self._record.schema is None:
+            return None
+        try:
+            return need_arrow("pyarrow.parquet").read_table(path)
+        except (OSError, need_arrow().ArrowException) as error:
+            raise CorruptIndexError(f"{self._at} is not whole: {error!s:.200}; {AGAIN}") from error
 
     def _rows(self, column: str, places: NDArray[np.int64]) -> NDArray[np.float32]:
         index = self._loaded[column]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longwave.engines.engine import COORDINATES, FACTS, VECTOR, Batch, Facts, Scored, asked_by, in_blocks
+from longwave.engines.foreign import foreign_errors
 from longwave.engines.opening import need
 from longwave.engines.record import Record
 from longwave.engines.tables import arrow_batch, facts_of, matrix
-from longwave.errors import LongwaveError, NotAnIndexError, RemoteError
+from longwave.errors import NotAnIndexError
 from longwave.metadata import Condition
 from longwave.metadata.arrow import is_list
 from longwave.metadata.arrow import need as need_arrow
@@ -49,16 +50,17 @@ class Lance:
         """The folder and the name."""
         return f"lance:{self._uri} ({self._name})"
 
-    @contextmanager
-    def _asking(self) -> Iterator[None]:
-        try:
-            yield
-        except LongwaveError:
-            raise
-        except Exception as error:  # Lance's own errors are of many kinds
-            raise RemoteError(
-                f"{self.place} refuses: {' '.join(str(error).split())[:300]}; if it is damaged, export again"
-            ) from error
+    def _asking(self) -> AbstractContextManager[None]:
+        return foreign_errors(self.place, self._told)
+
+    def _told(self, kind: str, text: str) -> str | None:
+        if kind in ("NotADirectoryError", "PermissionError", "FileExistsError") or "ermission denied" in text:
+            return f"cannot write {self.place}: {text}; choose a folder that may be written"
+        if "://" in self._uri and any(
+            word in text.lower() for word in ("region", "connect", "timed out", "credential")
+        ):
+            return f"cannot reach {self.place}: {text}; check the bucket, its region and the keys in the environment"
+        return None
 
     def _tables(self) -> set[str]:
         return set(self._db.list_tables(limit=10_000).tables)
@@ -99,7 +101,12 @@ class Lance:
         """See `Engine`."""
         self._record = record
         with self._asking():
-            known, tables = self._listed(), self._tables()
+            tables = self._tables()
+            try:
+                known = self._listed()
+            except Exception:  # the table of exports is damaged: none of them can be told from a draft
+                self._db.drop_table(f"{self._name}_exports")
+                known = self._listed()
             for row in known:
                 number, name = int(row["number"]), f"{self._name}_{row['number']}"
                 if row["complete"]:
@@ -115,6 +122,8 @@ class Lance:
                     self._db.drop_table(name)
                 self._exports().delete(f"number = {number}")
             self._draft = max([0, *(int(row["number"]) for row in known)]) + 1
+            if f"{self._name}_{self._draft}" in tables:  # what no export names
+                self._db.drop_table(f"{self._name}_{self._draft}")
             self._note(self._draft, record, complete=False)
         self._table = None
         return -1
@@ -153,9 +162,11 @@ class Lance:
         with self._asking():
             for block in in_blocks(removed, 1000):
                 self._table.delete(self._among("number", block))
-            for batch in batches:
+        for batch in batches:
+            with self._asking():
                 merge = self._table.merge_insert("number").when_matched_update_all().when_not_matched_insert_all()
                 merge.execute(arrow_batch(batch))
+        with self._asking():
             self._table.optimize()
             self._note(self._number, record, complete=True)
 

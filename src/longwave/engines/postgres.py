@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longwave.engines.engine import COORDINATES, FACTS, VECTOR, Batch, Facts, Scored, asked_by, in_blocks
+from longwave.engines.foreign import AGAIN, Harmed, line_of
 from longwave.engines.opening import need, shown_address
 from longwave.engines.postgres_function import gain_function, search_function
 from longwave.engines.record import Record
@@ -47,7 +48,7 @@ class Postgres:
             self._db = self._psycopg.connect(url, autocommit=True, connect_timeout=_SECONDS)
         except self._psycopg.Error as error:
             raise RemoteError(
-                f"cannot reach {self.place}: {_line(error)}; check that the server runs, and user, password and "
+                f"cannot reach {self.place}: {line_of(error)}; check that the server runs, and user, password and "
                 "database of the address"
             ) from error
         try:
@@ -81,21 +82,21 @@ class Postgres:
             yield
         except errors.InsufficientPrivilege as error:
             raise RemoteError(
-                f"{self.place} lacks a right: {_line(error)}; docs/engines.md lists those that an export and a "
+                f"{self.place} lacks a right: {line_of(error)}; docs/engines.md lists those that an export and a "
                 "search need"
             ) from error
         except (errors.UndefinedTable, errors.UndefinedColumn) as error:
-            raise RemoteError(
-                f"{self.place} has changed or is damaged: {_line(error)}; open it again, or export again"
+            raise Harmed(
+                f"{self.place} has changed or is damaged: {line_of(error)}; open it again, or {AGAIN}"
             ) from error
         except errors.QueryCanceled as error:
             raise RemoteError(
-                f"{self.place} took too long: {_line(error)}; raise statement_timeout, or export with its index"
+                f"{self.place} took too long: {line_of(error)}; raise statement_timeout, or export with its index"
             ) from error
         except self._psycopg.OperationalError as error:
-            raise RemoteError(f"{self.place} broke off: {_line(error)}; try again when the server runs") from error
+            raise RemoteError(f"{self.place} broke off: {line_of(error)}; try again when the server runs") from error
         except self._psycopg.Error as error:
-            raise RemoteError(f"{self.place} refuses: {_line(error)}") from error
+            raise Harmed(f"{self.place} refuses: {line_of(error)}; if somebody has changed it, {AGAIN}") from error
 
     def _is_there(self, text: str, values: Sequence[Any] = ()) -> bool:
         return self._db.execute(text, values).fetchone() is not None
@@ -380,8 +381,3 @@ def _cast(column: str, width: int) -> str:
 def _numbers(own: Any) -> Array:
     """A vector of pgvector as an array, in whichever form this release returns it."""
     return np.asarray(own.to_numpy() if hasattr(own, "to_numpy") else own, dtype=np.float32)
-
-
-def _line(error: Exception) -> str:
-    """What went wrong, in one line."""
-    return " ".join(str(error).split())[:300]

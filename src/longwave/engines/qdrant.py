@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from longwave.engines.edge import EdgeClient
 from longwave.engines.engine import COORDINATES, FACTS, VECTOR, Batch, Facts, Scored, in_blocks
+from longwave.engines.foreign import foreign_errors, line_of
 from longwave.engines.opening import need
 from longwave.engines.record import Record
-from longwave.errors import InputError, LongwaveError, NotAnIndexError, RemoteError
+from longwave.errors import InputError, NotAnIndexError
 from longwave.metadata import Condition
 from longwave.metadata.arrow import need as need_arrow
 from longwave.metadata.conditions import AllOf, AnyOf, Compare, Exists, Not, OneOf
@@ -70,29 +71,26 @@ class Qdrant:
         """The address and the name."""
         return f"{self._url} ({self._name})"
 
-    @contextmanager
-    def _asking(self) -> Iterator[None]:
-        try:
-            yield
-        except LongwaveError:
-            raise
-        except Exception as error:  # of the client, of HTTP, of its local mode
-            text = " ".join(str(error).split())[:300] or type(error).__name__
-            kind = type(error).__name__
-            if kind in ("ResponseHandlingException", "ConnectError", "ConnectionError"):
-                raise RemoteError(
-                    f"cannot reach {self.place}: {text}; check that the server runs, and the port (6333)"
-                ) from error
-            if any(code in text for code in ("401", "403")):
-                raise RemoteError(
-                    f"{self.place} refuses: {text}; put a key with the right to {'write' if self._draft else 'read'} "
-                    f"into the variable {KEY}"
-                ) from error
-            if "WouldBlock" in text or "already accessed" in text:
-                raise RemoteError(
-                    f"{self.place} is open elsewhere, and only one program may have it open: close the other one"
-                ) from error
-            raise RemoteError(f"{self.place} refuses: {text}; if it is damaged, export again") from error
+    def _asking(self) -> AbstractContextManager[None]:
+        return foreign_errors(self.place, self._told)
+
+    def _told(self, kind: str, text: str) -> str | None:
+        """Of the client, of HTTP, of its local mode, of the engine inside this process."""
+        if "timed out" in text or "Timeout" in kind:
+            return f"{self.place} took too long: {text}; try again when the server has less to do"
+        if kind in ("ResponseHandlingException", "ConnectError", "ConnectionError"):
+            return f"cannot reach {self.place}: {text}; check that the server runs, and the port (6333)"
+        if "Unexpected Response: 401" in text or "Unexpected Response: 403" in text:
+            return f"{self.place} refuses: {text}; put a key with the right to read and write into the variable {KEY}"
+        if "Unexpected Response: 5" in text:
+            return f"{self.place} fails: {text}; look into the log of the server, and try again"
+        if kind == "JSONDecodeError":
+            return f"what answers at {self.place} is no Qdrant: {text}; check the host and the port (6333)"
+        if "WouldBlock" in text or "already accessed" in text:
+            return f"{self.place} is open elsewhere, and only one program may have it open: close the other one"
+        if kind in ("NotADirectoryError", "PermissionError"):
+            return f"cannot write {self.place}: {text}; choose a folder that may be written"
+        return None
 
     def _is_there(self, name: str) -> bool:
         return bool(self._db.collection_exists(name))
@@ -128,7 +126,13 @@ class Qdrant:
         """See `Engine`."""
         models, self._record = self._models, record
         with self._asking():
-            listed = self._listed()
+            try:
+                listed = self._listed()
+            except Exception as error:  # what lists the exports is damaged: none of them can be told from a draft
+                if self._told(type(error).__name__, line_of(error)) is not None:
+                    raise
+                self._db.delete_collection(f"{self._name}_exports")
+                listed = []
             for number, complete, text in listed:
                 if not complete and text == record.to_json() and self._is_there(self._called(number)):
                     self._draft = number
@@ -137,6 +141,8 @@ class Qdrant:
                     self._db.delete_collection(self._called(number))
                     self._db.delete(f"{self._name}_exports", [number], wait=True)
             self._draft = max([0, *(number for number, _, _ in listed)]) + 1
+            if self._is_there(self._called(self._draft)):  # what no export names
+                self._db.delete_collection(self._called(self._draft))
             links = models.HnswConfigDiff(m=32 if record.approximate else 0, ef_construct=256)
             sizes = ((VECTOR, record.dimension), (COORDINATES, record.rank))
             vectors = {name: models.VectorParams(size=size, distance=models.Distance.DOT) for name, size in sizes}
@@ -223,8 +229,10 @@ class Qdrant:
         with self._asking():
             for block in in_blocks(removed, _PAGE):
                 self._db.delete(self._called(), block.tolist(), wait=True)
-            for batch in batches:
+        for batch in batches:
+            with self._asking():
                 self._upsert(batch, self._called())
+        with self._asking():
             self._note(self._number, record, complete=True)
 
     def known(self) -> tuple[NDArray[np.int64], Array, NDArray[np.bool_]]:

@@ -7,6 +7,7 @@ import json
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from longwave.engines.foreign import AGAIN
 from longwave.errors import CorruptIndexError, NewerIndexError
 
 #: Of the rows and of this record. A client reads its own and earlier ones.
@@ -59,11 +60,11 @@ class Record:
             if written > FORMAT:
                 raise NewerIndexError(
                     f"{place} was written by a later version of Longwave (format {written}, this one reads {FORMAT}); "
-                    "upgrade Longwave here, or export again from here"
+                    f"upgrade Longwave here, or {AGAIN}, from here"
                 )
             return cls(**{own.name: known[own.name] for own in fields(cls)})
         except (ValueError, KeyError, TypeError) as error:
-            raise CorruptIndexError(f"the record of {place} cannot be read ({error!r:.100}); export again") from error
+            raise CorruptIndexError(f"the record of {place} cannot be read ({error!r:.100}); {AGAIN}") from error
 
     def arrow_schema(self) -> Any:
         """The metadata's columns and types; None without metadata."""

@@ -1,7 +1,8 @@
 """One reader for each file format of vectors and labels; `files.vectors` chooses among them.
 
-Nothing is ever unpickled. `.npy`, `.fvecs`, `.bvecs` and `.ivecs` stay on disk and are read in place; the
-other formats are loaded whole. Whatever goes wrong is a `FileError` that names the file and the remedy.
+Nothing is ever unpickled. `.npy`, `.fvecs`, `.bvecs` and `.ivecs` stay on disk and are read in place, of `.zarr` the
+rows asked for are read; the other formats are loaded whole. Whatever goes wrong is a `FileError` that names the file
+and the remedy.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ from longwave.files.bounded import check_growth, mapped_npy, npy_header, open_np
 from longwave.files.hdf5 import HDF5_SIGNATURE, open_reader
 from longwave.files.mat5 import MatFile
 from longwave.files.parquet_footer import announced_bytes
+from longwave.files.zarr_folders import arrays_of, check_codecs, check_size, read_rows
 
 Array = npt.NDArray[Any]
 #: Formats that hold several arrays by name.
-CONTAINERS = frozenset({".npz", ".mat", ".h5", ".hdf5", ".parquet", ".safetensors"})
+CONTAINERS = frozenset({".npz", ".mat", ".h5", ".hdf5", ".parquet", ".safetensors", ".zarr"})
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")  # 007 is not a number but a code
 _LISTED = 12  # arrays named in a message
 _CELLS = 1 << 20  # in a row of a .csv
@@ -41,11 +43,15 @@ _FORMS = {
 
 
 class Request(NamedTuple):
-    """What a reader is asked for: an array of `ndim` dimensions, by name or the only one that fits."""
+    """What a reader is asked for: an array of `ndim` dimensions, by name or the only one that fits.
+
+    rows: those that are wanted; only a reader of what is neither mapped nor loaded whole looks at it.
+    """
 
     path: Path
     name: str | None
     ndim: int
+    rows: slice = slice(None)
 
 
 class Entry(NamedTuple):
@@ -273,6 +279,26 @@ def _safetensors(request: Request) -> Array:
     return array.astype(np.float32) if arrays[name].type == "BF16" else array
 
 
+def _zarr(request: Request) -> Array:
+    return read_rows(request.path, open_zarr(request), request.rows)
+
+
+def open_zarr(request: Request) -> Any:
+    """The array asked for, checked and not read: it has shape, dtype and chunks."""
+    path = request.path
+    arrays = arrays_of(need("zarr", path), path)
+    entries = {name: describe(own.shape, own.dtype) for name, own in arrays.items()}
+    if "" in arrays:
+        if request.name is not None:
+            raise FileError(f"{path} holds a single array; leave out the name {request.name!r}")
+        check(request, entries[""])
+    array = arrays["" if "" in arrays else _choose(request, entries)]
+    check_codecs(path, array)
+    if request.rows == slice(None):  # who asks for some has asked for the shape before
+        check_size(path, array)
+    return array
+
+
 def _text(path: Path) -> str:
     try:
         with decoding(path):
@@ -380,6 +406,7 @@ READERS: dict[str, Callable[[Request], Array]] = {
     ".parquet": _parquet,
     ".safetensors": _safetensors,
     ".csv": _csv,
+    ".zarr": _zarr,
 }
 LABEL_READERS: dict[str, Callable[[Request], Array]] = {
     **{suffix: READERS[suffix] for suffix in (".npy", ".npz", ".mat", ".h5", ".hdf5", ".parquet")},
