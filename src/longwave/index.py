@@ -291,10 +291,10 @@ class Index(Snapshot):
     ) -> Index:
         """An index whose searches take sublinear time: one query at a time is then answered approximately.
 
-        first: a search over the vectors: "links", or any faiss factory string; None for an exact scan. second: "walk",
-        on the graph, or a faiss factory string for a search over Ū; "own" keeps what it does now. recall: of 10
-        neighbours of the first search, overlap: of the 100 best of the second, both 0.995 by default; `settings.plan`
-        has what was reached.
+        first: a search over the vectors: "links", "codes" (a scan), or any faiss factory string; None for a plain scan.
+        second: "walk", on the graph, or a faiss factory string for a search over Ū; "own" keeps what it does now.
+        recall: of 10 neighbours of the first search, 0.99 for links and else 0.995 by default; overlap: of the 100 best
+        of the second, 0.995. `settings.plan` has what was reached.
         """
         return speed.accelerate(self, first=first, second=second, recall=recall, overlap=overlap, filter=filter)
 

@@ -12,8 +12,10 @@ ROUTES = ("sublinear", "basis", "exact")
 FEW_QUERIES, FEW_HITS = 16, 1000
 # Numbers that one query may read: 2^26 float32 are a quarter of a gigabyte, 10 to 20 ms at memory speed.
 _NUMBERS = 1 << 26
-# Vectors of so many numbers are scanned as they are in 0.1 ms; of so many as codes of a byte a number, in 0.3.
-_SCANNED, _CODED = 1 << 20, 1 << 23
+# Vectors of so many numbers are scanned as they are, in 0.1 ms.
+_SCANNED = 1 << 20
+# Codes of a byte a number are scanned up to this cost, in 0.3 ms: a row costs as much as so many numbers more.
+_CODED, _ROW = 1 << 24, 400
 
 
 @dataclass(frozen=True)
@@ -65,14 +67,14 @@ class Plan:
         )
 
 
-def wants_links(vector_numbers: int, fast: bool | None) -> bool:
-    """Whether links over the vectors pay: one query would read so many numbers, or it was asked for."""
-    return vector_numbers > (_CODED if fast is None else 0) and fast is not False
+def wants_links(n: int, dimension: int, fast: bool | None) -> bool:
+    """Whether links over n vectors pay: a scan, also of codes, would take longer; or they were asked for."""
+    return fast is True or (fast is None and n * dimension > _SCANNED and not wants_codes(n, dimension))
 
 
-def wants_codes(vector_numbers: int) -> bool:
-    """Whether codes of the vectors pay: a scan of these takes no longer than links do, and misses nothing."""
-    return _SCANNED < vector_numbers <= _CODED
+def wants_codes(n: int, dimension: int) -> bool:
+    """Whether codes of n vectors pay: a scan of these takes no longer than links do, and misses nothing."""
+    return n * dimension > _SCANNED and n * (dimension + _ROW) <= _CODED
 
 
 def wants_approximate(vector_numbers: int, part_numbers: int) -> bool:

@@ -27,7 +27,7 @@ def before_and_after(images, tmp_path_factory):
     """The same collection with a scanned segment, and folded; and its folder."""
     path = tmp_path_factory.mktemp("folding") / "clothes.longwave"
     with pytest.MonkeyPatch.context() as patch, lw.create(path, images[:BASE]) as living:
-        patch.setattr(plan, "_CODED", 1 << 20)  # links pay beyond 10,000 of these; here they do so sooner
+        patch.setattr(plan, "_CODED", 0)  # links pay beyond 14,000 of these; here they do so sooner
         for start in range(BASE, BASE + ADDED, 500):
             living.add(images[start : start + 500])
         living.remove([BASE + 3])
@@ -47,6 +47,18 @@ def test_a_fold_is_searched_along_links(before_and_after):
     with lw.open(path, verify=True) as again:
         assert isinstance(again.index.added.blocks[0].vectors, Approximate)
         assert not again.index.items.removed
+
+
+def test_fewer_are_scanned_as_codes(images, tmp_path):
+    with lw.create(tmp_path / "c", images[:BASE]) as living:
+        living.add(images[BASE : BASE + ADDED])
+        before = living.index
+        living.compact()
+        (block,) = living.index.added.blocks
+        assert block.vectors.by.facts.kind == "codes"
+        assert np.array_equal(before.search(images[-1], 20).ids, living.index.search(images[-1], 20).ids)
+    with lw.open(tmp_path / "c", verify=True) as again:
+        assert again.index.added.blocks[0].vectors.by.facts.kind == "codes"
 
 
 def test_the_same_is_found(before_and_after, images):

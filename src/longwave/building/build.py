@@ -81,7 +81,7 @@ def build(
             edges=edges,
             item_of=prepared.items.first_item_of_rows() if options.across_items else None,
             earlier=None if start is None else _basis_of_first(start, prepared.unit),
-            linked=prepared.pooling is None and wants_links(prepared.unit.size, fast),
+            linked=prepared.pooling is None and wants_links(len(prepared.unit), prepared.unit.shape[1], fast),
             workdir=None if workdir is None else Path(workdir),
             check=lambda sizes: resources.check(work, limit, component=int(sizes.max())),
             progress=report,
@@ -143,11 +143,12 @@ def _with_plan(snapshot: Snapshot, options: Options, fast: bool | None, ways: Li
     """
     walked = isinstance(options.spectrum, Advised) and bool(options.balanced) and fast is not False
     walked = walked and BestFirst().serves(snapshot.system)
-    numbers, first = len(snapshot.vertices) * snapshot.vertices.dimension, ways or links.KIND
+    n, dimension = len(snapshot.vertices), snapshot.vertices.dimension
+    first = ways or links.KIND
     if fast is None:
         largest = max((part.values.size for part in snapshot.coordinates.basis.parts), default=0)
-        fast = wants_approximate(numbers, largest)
-        first = codes.KIND if wants_codes(numbers) else first
+        fast = wants_approximate(n * dimension, largest)
+        first = codes.KIND if wants_codes(n, dimension) else first
     if fast or (walked and first != links.KIND):
         return speed.accelerate(snapshot, first=first, second=speed.WALK if walked else speed.SEARCH)
     return replace(snapshot, settings=replace(snapshot.settings, plan=Plan("sublinear"))) if walked else snapshot

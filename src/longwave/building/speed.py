@@ -32,6 +32,7 @@ from longwave.stores.faiss import Faiss
 from longwave.stores.links import Links
 from longwave.stores.memory import Memory
 from longwave.stores.store import ScannedStore
+from longwave.stores.strange import strange_queries
 from longwave.types import Filter, Progress
 
 _S = TypeVar("_S", bound=Snapshot)
@@ -97,15 +98,15 @@ def _first_search(rows: Memory, kind: str | Links, recall: float | None, seed: i
     if kind == codes.KIND:
         if not codes.serves(rows.values):
             raise InputError("the vectors are stored as codes already, which a scan reads; give first=None")
-        return codes.build(np.asarray(rows.rows(slice(None))), seed=seed).over(rows.values)
+        return Codes(rows.values)
     vertices, wanted = np.asarray(rows.rows(slice(None))), links.TARGET if recall is None else recall
     if kind == links.KIND and len(vertices) > 1 and not isinstance(rows.values, Quantized):
         kind = links.build(vertices, seed=seed, target=recall)
     if isinstance(kind, Links) and kind.facts.recall >= wanted:
         return kind.over(rows.values)
-    sample = np.sort(np.random.default_rng(seed).choice(len(vertices), size=min(_SAMPLE, len(vertices)), replace=False))
+    queries = strange_queries(vertices, min(_SAMPLE, len(vertices)), np.random.default_rng(seed))
     kind = SEARCH if isinstance(kind, Links) or kind == links.KIND else kind
-    return faiss.build(vertices, kind, queries=vertices[sample], k=min(10, len(vertices)), target=recall)
+    return faiss.build(vertices, kind, queries=queries, k=min(10, len(vertices)), target=recall)
 
 
 def exact_store(snapshot: Snapshot) -> Memory:
@@ -171,7 +172,9 @@ def compress(snapshot: _S, *, basis: str | None = None, vectors: str | None = No
             raise InputError("the vectors of this index are stored in fewer bytes already; compress the original")
         fewer = Memory(encode(own.values, vectors))
         held = snapshot.vertices
-        changed["vertices"] = _over(held, fewer)
+        changed["vertices"] = vertices = _over(held, fewer)
+        if not isinstance(vertices, Approximate):
+            stored["plan"] = replace(snapshot.settings.plan, vectors=None)
         stored["vectors_as"] = Stored(vectors, relative_error(own.values, fewer.values))
     return replace(snapshot, settings=replace(snapshot.settings, **stored), **changed)
 

@@ -9,11 +9,12 @@ import numpy as np
 from longwave.collection.living import Living
 from longwave.items.items import Items
 from longwave.metadata.described import Sheet
-from longwave.plan import wants_links
+from longwave.plan import wants_codes, wants_links
 from longwave.search.added import Block
 from longwave.search.segments import Segment, merged
 from longwave.stores import links
 from longwave.stores.approximate import Approximate
+from longwave.stores.codes import Codes
 from longwave.stores.memory import Memory
 
 
@@ -27,24 +28,25 @@ def is_needed(known: Living) -> bool:
 def compacted(known: Living) -> Segment | None:
     """One segment in place of all; None where nothing is left of them. Items of the base keep their numbers.
 
-    Where searches go along links in the graph, and the new vectors are many, they are linked as well.
+    Where the vectors of the graph have a quick search, and the new ones are many, these get one as well.
     """
     whole = _as_one(known)
     if whole is None or whole.block is None or not _is_scanned(known, whole):
         return whole
     rows = whole.block.vectors.rows(slice(None))
-    made = links.build(rows)
+    made = Codes(rows) if wants_codes(*rows.shape) else links.build(rows)
     if made.facts.recall < links.TARGET:  # a scan misses nothing
         return whole
     return replace(whole, block=replace(whole.block, vectors=Approximate(Memory(rows), made)))
 
 
 def _is_scanned(known: Living, segment: Segment) -> bool:
-    """Whether links would be quicker."""
+    """Whether codes or links would be quicker."""
     if segment.block is None or not isinstance(known.base.vertices, Approximate):
         return False
     held = segment.block.vectors
-    return not isinstance(held, Approximate) and wants_links(len(held) * held.dimension, None)
+    size = len(held), held.dimension
+    return not isinstance(held, Approximate) and (wants_codes(*size) or wants_links(*size, None))
 
 
 def _as_one(known: Living) -> Segment | None:

@@ -46,7 +46,8 @@ def rebuilt(
     rows, owner, ids = everything(index)
     groups = owner if index.pooling is not None else None
     plan = settings.plan
-    quick = plan.vectors is not None or plan.coordinates is not None
+    walks = plan.route == "sublinear" and plan.coordinates is None  # the first search is then chosen by the size
+    quick = (plan.vectors is not None or plan.coordinates is not None) and not walks
     if quick and fast is None:
         fast = plan.route == "sublinear"
     made = build(Given(index.vectors.rows(rows), groups, ids), options, fast=fast, progress=progress)

@@ -8,10 +8,12 @@ compiles for itself. The log says so once, as the first build and the first sear
 from __future__ import annotations
 
 import functools
+import hashlib
 import logging
 import os
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -79,9 +81,22 @@ _events.register("numba:compile", _telling)
 def _compile(function: Callable[..., Any], **options: Any) -> Any:
     """Compile when first called, and keep the code on disk where numba finds a folder that it may write to."""
     try:
-        return numba.njit(cache=True, **options)(function)
+        made = numba.njit(cache=True, **options)(function)
+        kept: Any = getattr(made._cache, "_cache_file", None)  # numba looks at the file of the function alone
+        if hasattr(kept, "_source_stamp"):
+            kept._source_stamp = _stamp()
+        return made
     except RuntimeError:  # neither beside the source, nor in the user's home, nor in NUMBA_CACHE_DIR
         return numba.njit(**options)(function)
+
+
+@functools.cache
+def _stamp() -> bytes:
+    """A digest of all files with loops: one that calls loops of other files is compiled anew where those change."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.digest()
 
 
 def _threaded(steps: Callable[..., int], **options: Any) -> Callable[[Any], Loop]:

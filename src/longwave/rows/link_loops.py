@@ -17,6 +17,8 @@ from longwave.rows.row_loops import OWN_ROWS, jit, product, score_rows
 _STARTS = 8
 # Rows whose codes are compared at a time: their products stay in the nearest memory.
 _TILE = 256
+# How many times as many rows are compared again where the first ones might not be all.
+_WIDER = 8
 
 
 @_threaded(lambda rows, ids, *_: ids.size * rows.shape[1], fastmath={"reassoc", "contract", "nsz"})
@@ -107,18 +109,19 @@ def unreached(ends: Array, links: Array, entries: Array, most: int) -> Any:
 
 
 @jit
-def _best_codes(codes: Array, scales: Array, query: Array, count: int) -> Any:
-    """The rows whose codes have the largest products with a query, in no order. codes: (n, d); count: n at most"""
+def _best_rows(values: Array, scales: Array, query: Array, count: int) -> Any:
+    """The rows with the largest products with a query, ascending, and the least of these products. count: n at most"""
     few, tile = np.empty(_TILE, dtype=np.float32), np.arange(_TILE).astype(np.int32)
     best, found = np.full(count, -np.inf, dtype=np.float32), np.zeros(count, dtype=np.int32)
-    for start in range(0, codes.shape[0], _TILE):
-        stop = min(start + _TILE, codes.shape[0])
-        score_rows(codes[start:stop], scales[start:stop], OWN_ROWS, tile, query, few, np.int64(0), stop - start)
+    for start in range(0, values.shape[0], _TILE):
+        stop = min(start + _TILE, values.shape[0])
+        own = scales[start:stop] if scales.shape[0] else scales
+        score_rows(values[start:stop], own, OWN_ROWS, tile, query, few, np.int64(0), stop - start)
         for i in range(stop - start):
             if few[i] > best[0]:  # the worst of the best is at the root of the heap
                 best[0], found[0] = few[i], start + i
                 _sift_down(best, found, np.int64(0), count)
-    return found
+    return np.sort(found), best[0]
 
 
 @_serial(nogil=True)
@@ -129,21 +132,35 @@ def nearest_coded(
     scales: Array,
     queries: Array,
     biased: Array,
+    means: Array,
+    error: float,
     count: int,
     ids: Array,
     products: Array,
 ) -> None:
     """The rows nearest to every query: the `count` best by their codes, compared as they are. ids, products: (q, k).
 
-    codes, code_scales: (n, d) int8 and (n,), of all rows. values, scales: the rows; biased: the queries for these.
+    codes, code_scales: (n, d) int8 and (n,), of all rows less their mean. values, scales: the rows; biased: the queries
+    for these. means: (q,) products with the mean. error: that no product of a code with a unit vector is farther off.
+    Where a row that was not compared could be nearer, more are compared; where that is not enough, all rows. Products
+    are NaN where those of the rows are.
     """
-    best = np.empty(count, dtype=np.float32)
+    n, k = values.shape[0], ids.shape[1]
     for q in range(queries.shape[0]):
-        found = _best_codes(codes, code_scales, queries[q], count)
-        score_rows(values, scales, OWN_ROWS, found, biased[q], best, np.int64(0), count)
-        order = np.argsort(-best, kind="mergesort")
-        for i in range(ids.shape[1]):
-            ids[q, i], products[q, i] = (found[order[i]], best[order[i]]) if i < count else (-1, -np.inf)
+        tried = count
+        while True:
+            if tried < n:
+                found, least = _best_rows(codes, code_scales, queries[q], tried)
+            else:
+                found, least = _best_rows(values, scales, biased[q], k)
+            best = np.empty(found.shape[0], dtype=np.float32)
+            score_rows(values, scales, OWN_ROWS, found, biased[q], best, np.int64(0), found.shape[0])
+            order = np.argsort(-best, kind="mergesort")
+            if tried >= n or best[order[k - 1]] >= least + means[q] + error:
+                break
+            tried = _WIDER * tried if tried == count else n
+        for i in range(k):  # fewer than k products are numbers: rows are damaged
+            ids[q, i], products[q, i] = found[order[i]], best[order[i]] if least > -np.inf else np.nan
 
 
 @jit
@@ -235,7 +252,7 @@ def nearest_linked(
     them `stamp` or the q that follow. ids, products: (q, k) are filled.
     """
     for q in range(queries.shape[0]):
-        starts = entries[_best_codes(codes, code_scales, queries[q], min(_STARTS, entries.shape[0]))]
+        starts = entries[_best_rows(codes, code_scales, queries[q], min(_STARTS, entries.shape[0]))[0]]
         found, best = _follow(values, scales, ends, links, starts, biased[q], effort, stamps, stamp + q)
         for i in range(ids.shape[1]):
             ids[q, i], products[q, i] = (found[i], best[i]) if i < found.shape[0] else (-1, -np.inf)

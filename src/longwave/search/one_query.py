@@ -99,9 +99,11 @@ def _answer(
     second = perf_counter()
     ground, count = ground_of(snapshot.system), candidate_count(blend, k)
     own = _SPECTRAL[solver.complement]
-    observing = neighbors, kernel.neighbor, kernel.query_steepness, kernel.exponent
-    spread = products[min(SPREAD, len(products)) - 1]
-    blending = 1 - SAME * len(query) ** 0.5, spread, blend.weight, blend.steepness, blend.root, LAST
+    # Numbers of one kind, whatever the user gave: the loops would be compiled again for each other kind.
+    observing = int(neighbors), kernel.neighbor, float(kernel.query_steepness), float(kernel.exponent)
+    spread = float(products[min(SPREAD, len(products)) - 1])
+    mixing = float(blend.weight), float(blend.steepness), float(blend.root), LAST
+    blending = 1 - SAME * len(query) ** 0.5, spread, *mixing
     vectors, trusting = (read.rows, read.row_scales), (ASKED, read.reach, read.labels, read.sizes)
     targets, part = _NO_TARGETS, int(ground.part_of[ids[0]])
     if 0 <= part < ground.n_dense:

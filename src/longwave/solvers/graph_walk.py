@@ -237,11 +237,14 @@ class _Piece:
 
 
 def limits(ground: Ground, at_zero: float, filter: Filter, count: int, walking: Walking) -> Limits:
-    """How far a walk for so many hits goes, as the loops take it. at_zero: what y passes on itself."""
+    """How far a walk for so many hits goes, as the loops take it. at_zero: what y passes on itself.
+
+    Numbers of one kind, whatever the user gave: the loops would be compiled again for each other kind.
+    """
     least, most = (int(min(max(_LEAST, times * count), ground.n)) for times in (walking.least, walking.most))
-    alpha = filter.alpha if walking.local and isinstance(filter, LowPass) else -1.0
-    size = min(count, ground.n)
-    return at_zero, size, least, max(least, most), walking.margin, alpha, walking.sweeps, walking.tolerance
+    alpha = float(filter.alpha) if walking.local and isinstance(filter, LowPass) else -1.0
+    counts = int(min(count, ground.n)), least, max(least, most)
+    return float(at_zero), *counts, float(walking.margin), alpha, int(walking.sweeps), float(walking.tolerance)
 
 
 def ground_of(system: System) -> Ground:

@@ -144,7 +144,7 @@ def unpack_first(
 ) -> Faiss | Links | Codes | None:
     """The search over the vectors that `pack_search` took apart. rows: that it searches."""
     if known is not None and known.kind == codes.KIND:
-        return Codes.unpack(rows, known)
+        return Codes(rows, known) if codes.serves(rows) else None
     if known is None or known.kind != links.KIND:
         return unpack_search(name, arrays, known, rows.shape)
     own = {n.removeprefix(f"{name}_"): array for n, array in arrays.items() if n.startswith(f"{name}_")}

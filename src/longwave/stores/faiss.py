@@ -89,7 +89,7 @@ class Faiss:
 
 def check_search(kind: str | None, dimension: int | None = None) -> None:
     """Raise unless there is a search of that kind over rows of that dimension; None where that is not known yet."""
-    if kind is None or kind == "links":  # a search of our own (`stores.links`)
+    if kind in (None, "links", "codes"):  # searches of our own (`stores.links`, `stores.codes`)
         return
     import faiss
 
@@ -100,7 +100,7 @@ def check_search(kind: str | None, dimension: int | None = None) -> None:
             return
         over = "" if dimension is None else f" over {dimension} dimensions"
         raise InputError(
-            f"'{kind}' is not a search that faiss has{over}; use links, IVF,SQfp16, HNSW32, SQ8 or PQ64"
+            f"'{kind}' is not a search that faiss has{over}; use codes, links, IVF,SQfp16, HNSW32, SQ8 or PQ64"
         ) from error
 
 

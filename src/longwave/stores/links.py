@@ -20,6 +20,7 @@ from longwave.errors import InputError
 from longwave.graph.lists import build_lists, nearest
 from longwave.plan import Structure
 from longwave.rows.encoded import Compact, biased, compact, plain, stored_rows
+from longwave.rows.vectors import check_scores
 from longwave.stores.strange import strange_queries
 from longwave.types import Array, Neighbors
 
@@ -66,7 +67,7 @@ class Ways:
         return cls(*link_loops.both_ways(chosen, _MOST))
 
     def unreached(self, entries: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Rows that no entry leads to, one for each part; no more than there may be entries."""
+        """Rows that no entry leads to, one for each part, 20,000 at most."""
         from longwave.rows import link_loops
 
         return np.asarray(link_loops.unreached(self.ends, self.links, entries, _UNREACHED))
@@ -120,6 +121,7 @@ class Links:
             )
         finally:
             self.give_back(scratch)
+        check_scores(~np.isnan(products))
         return Neighbors(ids, products)
 
     def effort_for(self, k: int) -> int:
@@ -227,7 +229,7 @@ def _codes(arrays: Mapping[str, Array], entries: NDArray[np.int32], rows: Any) -
     """The codes of the entries; made anew where an earlier version has not kept them."""
     if "entry_codes" not in arrays:
         return compact(np.asarray(rows[entries], dtype=np.float32), "int8")
-    codes, scales = arrays["entry_codes"], arrays["entry_scales"]
+    codes, scales = arrays["entry_codes"], arrays.get("entry_scales", np.zeros(0))
     if codes.dtype != np.int8 or codes.shape != (len(entries), rows.shape[1]):
         raise ValueError(f"entry_codes has the shape {codes.shape}, not ({len(entries)}, {rows.shape[1]})")
     if scales.dtype != np.float32 or scales.shape != (len(entries),):
