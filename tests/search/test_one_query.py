@@ -8,6 +8,7 @@ import pytest
 import longwave as lw
 from longwave.datasets import digits, fashion_mnist
 from longwave.errors import InputError
+from longwave.rows import compiled, query_loops
 from longwave.rows.vectors import normalize, unit_queries
 from longwave.search import one_query
 
@@ -42,12 +43,49 @@ def test_the_same_as_the_general_way(monkeypatch, collection, k):
     assert sum(hits is not None for hits in taken) >= 59
 
 
-@pytest.mark.parametrize("options", [{"filter": lw.Heat(20.0)}, {"filter": lw.LowPass(0.9)}, {"neighbors": 3}])
-def test_other_filters_and_neighbours(monkeypatch, collection, options):
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"filter": lw.Heat(20.0)},
+        {"filter": lw.LowPass(0.9)},
+        {"neighbors": 3},
+        {"solver": lw.QUICK},
+        {"solver": lw.BestFirst(complement=False)},
+    ],
+)
+def test_other_filters_neighbours_and_walks(monkeypatch, collection, options):
     index, queries = collection
     for query in queries[:10]:
         short, general = both(monkeypatch, index, query, 10, **options)
         assert np.array_equal(short.ids, general.ids)
+
+
+def test_a_quick_walk_is_shorter_and_finds_most(collection):
+    index, queries = collection
+    exact = index.search(queries[:40], 50, solver=lw.ConjugateGradient(1e-4)).ids
+    shares = {}
+    for solver in (lw.QUICK, lw.BestFirst()):
+        found = [index.search(query, 50, solver=solver).ids[0] for query in queries[:40]]
+        shares[solver] = np.mean([len(np.intersect1d(a, b)) / 50 for a, b in zip(found, exact, strict=True)])
+    assert 0.8 < shares[lw.QUICK] < shares[lw.BestFirst()]
+
+
+def test_numbers_of_every_kind_are_compiled_once(collection):
+    index, queries = collection
+    index.search(queries[0], 5)
+    known = len(query_loops.second_search.signatures)
+    index.search(queries[0], 5, solver=lw.BestFirst(margin=1, tolerance=0), blend=lw.Anchor(weight=1))
+    index.search(queries[0], 5, filter=lw.LowPass(np.float32(0.9)), neighbors=np.int32(7))
+    assert len(query_loops.second_search.signatures) == known
+
+
+def test_a_change_of_any_loop_is_a_change_of_all(monkeypatch, tmp_path):
+    (tmp_path / "one.py").write_text("a")
+    monkeypatch.setattr(compiled, "__file__", str(tmp_path / "compiled.py"))
+    first = compiled._stamp.__wrapped__()
+    (tmp_path / "two.py").write_text("b")
+    assert compiled._stamp.__wrapped__() != first
+    assert query_loops.second_search._cache._cache_file._source_stamp == compiled._stamp()
 
 
 def test_an_item_finds_itself_and_its_copies(monkeypatch):
