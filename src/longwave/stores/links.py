@@ -1,9 +1,9 @@
 """Nearest rows by links: every row knows some near ones in different directions, and a search goes from row to row.
 
 The links are chosen from the neighbour lists that a build has anyway, so that they cost seconds and a few dozen numbers
-a row; nothing is stored twice. A search begins at the best of the entries: every 64th row at random, and one of each
-part that no link leads to from there. All entries are looked at, as codes of a byte a number: a search that begins in
-the wrong place may never leave it, above all where a query is unlike the collection.
+a row; nothing is stored twice. A search begins at the best of the entries: one row in 64 at random, or up to one in 16,
+and one of each part that no link leads to from there. All entries are looked at, as codes of a byte a number: a search
+that begins in the wrong place may never leave it, above all where a query is unlike the collection.
 """
 
 from __future__ import annotations
@@ -30,8 +30,10 @@ KIND = "links"
 _CHOSEN, _MOST = 32, 48
 # How much nearer another must be to lead there in its place: 0.4 of the squared distance.
 _SLACK = 0.4
-# One row in so many is an entry, as far as their codes have so many numbers, which take 0.1 ms.
-_SPARSE, _CODED = 64, 1 << 21
+# One row in so many is an entry, as far as their codes have so many numbers, which take 0.1 ms. The first share that
+# leads to the neighbours with an easy search is taken: where a collection falls apart, more entries help most.
+_SHARES, _CODED = (64, 32, 16), 1 << 21
+_EASY = 64
 # Entries beside these, one for each part that no link leads to.
 _UNREACHED = 20_000
 # Neighbours that links are chosen from where no lists are given.
@@ -124,6 +126,17 @@ class Links:
         check_scores(~np.isnan(products))
         return Neighbors(ids, products)
 
+    def tried(self, queries: NDArray[np.float32], worst: NDArray[np.float32], target: float) -> Links:
+        """With the least effort that finds so much of what is no worse than the k-th true one. worst: (q, 1)"""
+        made, k = self, self.facts.k
+        for effort in _EFFORTS:
+            made = replace(made, facts=Structure(KIND, effort, 0.0, k), _free=self._free)
+            recall = float((made.search(queries, k).similarities >= worst - 1e-5).mean())
+            made = replace(made, facts=Structure(KIND, effort, recall, k))
+            if recall >= target:
+                break
+        return made
+
     def effort_for(self, k: int) -> int:
         """Rows that are kept on the way to k of them; more than was measured are looked for harder."""
         return max(self.facts.effort, int(1.5 * k))
@@ -193,18 +206,15 @@ def build(
     if lists is None:
         lists, _ = build_lists(rows, k=min(_LISTS, n - 1), seed=seed)
     rng = np.random.default_rng(seed)
-    entries = rng.permutation(n)[: max(1, min(n // _SPARSE, _CODED // dimension))].astype(np.int32)
-    ways = Ways.between(rows, lists)
-    entries = np.concatenate([entries, ways.unreached(entries)])
-    known = Structure(KIND, _EFFORTS[0], 0.0, min(k, n))
-    made = Links(rows, ways, entries, compact(rows[entries], "int8"), known)
+    order, ways, target = rng.permutation(n).astype(np.int32), Ways.between(rows, lists), target or TARGET
     queries = strange_queries(rows, min(_SAMPLE, n), rng)
-    worst = nearest(queries, rows, k=known.k).similarities[:, -1:]
-    for effort in _EFFORTS:
-        made = replace(made, facts=replace(known, effort=effort))
-        hit = made.search(queries, known.k).similarities >= worst - 1e-5  # one as good as the k-th true one counts
-        made = replace(made, facts=replace(made.facts, recall=float(hit.mean())))
-        if made.facts.recall >= (TARGET if target is None else target):
+    worst = nearest(queries, rows, k=min(k, n)).similarities[:, -1:]
+    for share in _SHARES:
+        entries = order[: max(1, min(n // share, _CODED // dimension))]
+        entries = np.concatenate([entries, ways.unreached(entries)])
+        known = Structure(KIND, _EFFORTS[0], 0.0, min(k, n))
+        made = Links(rows, ways, entries, compact(rows[entries], "int8"), known).tried(queries, worst, target)
+        if made.facts.recall >= target and made.facts.effort <= _EASY:
             break
     return made
 
