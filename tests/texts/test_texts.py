@@ -10,7 +10,7 @@ from texts_samples import WordEncoder, endpoint
 import longwave
 from commands import run
 from longwave import texts
-from longwave.errors import FileError, InputError, MissingExtraError, RemoteError
+from longwave.errors import DataWarning, FileError, InputError, MissingExtraError, RemoteError
 from longwave.index import Index
 
 DOCS = Path(longwave.__file__).parents[2] / "docs"
@@ -94,6 +94,42 @@ def test_it_is_added_to_and_known_sources_are_replaced(index, tmp_path):
         assert len(opened) == len(index) + 1
         hits = library.search("shallow sea", 1, columns=["text", "year"])
         assert hits.columns == {"text": [["The sea is shallow here."]], "year": [[2021]]}
+
+
+def test_a_folder_is_followed(tmp_path):
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    for number, word in enumerate(("sea", "hill", "wood", "lake", "moor", "dune")):
+        (notes / f"{word}.txt").write_text(f"The {word} is wide and has {number} birds.")
+    texts.build_index(notes, encoder=WordEncoder(), progress=False).save(tmp_path / "i")
+    with longwave.open(tmp_path / "i") as opened:
+        library = texts.Library(opened, encoder=WordEncoder())
+        version = opened.version
+        assert not len(library.add(notes))
+        assert opened.version == version
+        (notes / "sea.txt").write_text("The sea is deep.")
+        (notes / "hill.txt").unlink()
+        (notes / "cave.md").write_text("A cave is dark.")
+        assert sorted(library.add(notes, remove_gone=True).tolist()) == ["cave.md", "sea.txt"]
+        assert sorted(opened.index.ids.tolist()) == ["cave.md", "dune.txt", "lake.txt", "moor.txt", "sea.txt", "wood.txt"]
+        assert opened.index.items.n_live == 6
+        (notes / "cave.md").unlink()
+        assert not len(library.add(notes, remove_gone=True))
+        assert len(opened) == 5
+
+
+def test_files_that_are_no_text_are_named_and_left_out(tmp_path):
+    (tmp_path / "a.txt").write_text("A sea is wide.")
+    (tmp_path / "old.txt").write_bytes("Gr\xfc\xdfe".encode("latin-1"))
+    with pytest.warns(DataWarning, match=r"1 of 2 files are left out: .*old.txt is not text in UTF-8 \(byte 2\)"):
+        assert [passage.id for passage in texts.read_texts(tmp_path)] == ["a.txt"]
+    with pytest.raises(FileError, match="save it in UTF-8"):
+        texts.read_texts(tmp_path / "old.txt")
+
+
+def test_a_question_needs_words(index):
+    with pytest.raises(InputError, match="no words"):
+        texts.Library(index, encoder=WordEncoder()).search(["sea", " "])
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from longwave.files.vectors import is_zarr, split_name
 from longwave.index import Index
 from longwave.pictures.gallery import Part
 from longwave.pictures.opening import Box
-from longwave.texts import Library
+from longwave.texts import Library, is_of_texts
 from longwave.types import Array
 
 
@@ -59,6 +59,8 @@ def question_from(
             raise InputError(f"give one file of vectors, or pictures; got {' '.join(given)}")
         if box or together or encoder:
             raise InputError("--box, --together and --encoder are for pictures")
+        if is_of_texts(index.about) and not Path(given[0]).exists():
+            raise InputError(f'no such file: {given[0]}; to ask a question of texts, give --text "{given[0]}"')
         return _from_file(given[0], index)
     if box and len(box) != len(files):
         raise InputError(

@@ -22,7 +22,7 @@ from longwave.collection import Collection
 from longwave.collection import open as open_collection
 from longwave.errors import InputError, plural
 from longwave.progress import bars
-from longwave.texts import Library
+from longwave.texts import Library, is_of_texts
 
 
 @app.command()
@@ -47,7 +47,7 @@ def add(
     ] = None,
     texts: t.Texts = None,
     sync: Annotated[
-        bool, typer.Option("--sync", help="Remove pictures whose file is not there any more, too.")
+        bool, typer.Option("--sync", help="Remove pictures, or texts, that are not there any more, too.")
     ] = False,
     by_content: Annotated[
         bool,
@@ -71,13 +71,16 @@ def add(
     longwave add holiday.longwave                    (what is new in its folder)
     longwave add holiday.longwave --images holiday/2026 --sync
     longwave add notes.longwave --texts more.jsonl   (known ids are replaced)
+    longwave add notes.longwave --texts notes --sync (what is new, changed or gone)
     """
     if texts is not None:
         given = {"VECTORS": vectors, "--ids": ids, "--groups": groups, "--metadata": metadata, "--images": images}
-        _leave_out({**given, "--sync": sync, "--by-content": by_content}, "not for texts")
+        _leave_out({**given, "--by-content": by_content}, "not for texts")
         with open_collection(index) as opened, bars() as progress:
-            found = Library(opened, encoder=encoder).add(texts, progress=progress)
-        _told(opened, f"{plural(len(found), 'passage')} added")
+            before = len(opened)
+            found = Library(opened, encoder=encoder).add(texts, remove_gone=sync, progress=progress)
+        gone = before + len(found) - len(opened)
+        _told(opened, f"{plural(len(found), 'passage')} added" + (f", {gone} removed" if gone else ""))
         return
     own = {"--images": images, "--sync": sync, "--by-content": by_content, "--encoder": encoder, "--workers": workers}
     if vectors is not None:
@@ -90,7 +93,8 @@ def add(
     _leave_out({"--ids": ids, "--groups": groups, "--metadata": metadata}, "for VECTORS; pictures have paths as ids")
     with open_collection(index) as opened:
         if not pictures.is_of_pictures(opened.index.about):
-            raise InputError(f"{index} was built from vectors: give a file of new ones to add")
+            of, more = ("texts", "--texts F") if is_of_texts(opened.index.about) else ("vectors", "a file of new ones")
+            raise InputError(f"{index} was built from {of}: give {more} to add")
         work = Path(f"{index}.add.work")
         with p.described_in(work) as progress:
             done = pictures.sync(

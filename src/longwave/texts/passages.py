@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from longwave.checks import check_counts
-from longwave.errors import FileError, InputError, reason
+from longwave.errors import DataWarning, FileError, InputError, reason
 
 #: Files of a folder that are read as texts.
 SUFFIXES = (".txt", ".md")
@@ -49,7 +50,7 @@ def read_texts(path: str | Path, *, words: int = WORDS) -> list[Passage]:
     texts: list[tuple[str, str, dict[str, Any]]]
     if place.is_dir():
         files = sorted(file for file in place.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
-        texts = [(file.relative_to(place).as_posix(), _read(file), {}) for file in files]
+        texts = list(_readable(place, files))
     elif place.suffix.lower() in _LINES:
         texts = list(_lines(place))
     elif place.suffix.lower() in SUFFIXES:
@@ -122,6 +123,21 @@ def passages_of(name: str, text: str, metadata: Mapping[str, Any], *, words: int
     pieces = cut(text, words)
     names = [name] if len(pieces) == 1 else [f"{name}#{number}" for number in range(1, len(pieces) + 1)]
     return [Passage(own, piece, name, metadata) for own, piece in zip(names, pieces, strict=True)]
+
+
+def _readable(place: Path, files: list[Path]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """The files of a folder that are texts. A warning names those that are not, and they are left out."""
+    wrong = []
+    for file in files:
+        try:
+            yield file.relative_to(place).as_posix(), _read(file), {}
+        except FileError as error:
+            wrong.append(str(error))
+    if wrong and len(wrong) == len(files):
+        raise FileError(wrong[0])
+    if wrong:
+        more = f"; and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+        warnings.warn(f"{len(wrong)} of {len(files)} files are left out: {wrong[0]}{more}", DataWarning, stacklevel=4)
 
 
 def _read(path: Path) -> str:
