@@ -32,10 +32,11 @@ class Structure:
 class Plan:
     """Which way a search goes, and what it may look through.
 
-    route: "sublinear" scores candidates alone, for up to 16 queries at a time and 1,000 hits, and every item for more;
-    "basis" scores every item by one product; "exact" iterates on the graph until the answer is within `tolerance`.
-    vectors: the approximate search over the vectors, None for a scan. coordinates: those over each part of Ū; None
-    where candidates are found by a walk on the graph (`BestFirst`). `hits.route` tells which way an answer came.
+    route: "sublinear" scores candidates alone, for up to 1,000 hits (and up to 16 queries at a time, where these have
+    several vectors, or candidates come from a search over the basis), and every item for more; "basis" scores every
+    item by one product; "exact" iterates on the graph until the answer is within `tolerance`. vectors: the approximate
+    search over the vectors, None for a scan. coordinates: those over each part of Ū; None where candidates are found
+    by a walk on the graph (`BestFirst`). `hits.route` tells which way an answer came.
     """
 
     route: str = "basis"
@@ -61,9 +62,10 @@ class Plan:
         if self.route == "basis":
             return "basis: every item is scored by one product"
         found = "a walk on the graph finds" if self.coordinates is None else "a search over the basis finds"
+        few = "" if self.coordinates is None else f"{FEW_QUERIES} queries at a time and "
         return (
-            f"sublinear: {found} candidates, and only these are scored, for up to {FEW_QUERIES} queries at a time and "
-            f"{FEW_HITS:,} hits; for more, every item is"
+            f"sublinear: {found} candidates, and only these are scored, for up to {few}{FEW_HITS:,} hits; for more, "
+            "every item is"
         )
 
 

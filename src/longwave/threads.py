@@ -45,14 +45,15 @@ def turn() -> threading.Semaphore:
 def _new_turns() -> None:
     """After a fork, in the child: the threads that have a turn do not exist."""
     global _turns
-    _turns = threading.Semaphore(_cores())
+    _turns = threading.Semaphore(cores())
 
 
-def _cores() -> int:
+def cores() -> int:
+    """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-_turns = threading.Semaphore(_cores())
+_turns = threading.Semaphore(cores())
 
 
 @contextmanager

@@ -111,7 +111,14 @@ def test_a_folder_is_followed(tmp_path):
         (notes / "hill.txt").unlink()
         (notes / "cave.md").write_text("A cave is dark.")
         assert sorted(library.add(notes, remove_gone=True).tolist()) == ["cave.md", "sea.txt"]
-        assert sorted(opened.index.ids.tolist()) == ["cave.md", "dune.txt", "lake.txt", "moor.txt", "sea.txt", "wood.txt"]
+        assert sorted(opened.index.ids.tolist()) == [
+            "cave.md",
+            "dune.txt",
+            "lake.txt",
+            "moor.txt",
+            "sea.txt",
+            "wood.txt",
+        ]
         assert opened.index.items.n_live == 6
         (notes / "cave.md").unlink()
         assert not len(library.add(notes, remove_gone=True))

@@ -11,7 +11,7 @@ from longwave.collection import Collection
 from longwave.errors import InputError, plural
 from longwave.index import Index
 from longwave.inspection.details import blend_in_words
-from longwave.plan import FEW_QUERIES
+from longwave.plan import FEW_HITS
 from longwave.texts import Recipe, is_of_texts
 
 # Shares from which on: searches are as good as exact ones, too few neighbours are known, too many vectors stand alone.
@@ -105,10 +105,7 @@ def _search(index: Index) -> str:
     if index.spectrum is None:
         return f"{said} Scores are computed on the graph, anew for each query, which takes time."
     if settings.plan.route == "sublinear":
-        return (
-            f"{said} Up to {FEW_QUERIES} queries at a time look at a part of the items only, which is quick; more at a "
-            "time look at all items."
-        )
+        return f"{said} A search for up to {FEW_HITS:,} hits looks at a part of the items only, which is quick."
     if settings.plan.route == "exact":
         return f"{said} Scores are computed on the graph, until their error is below {settings.plan.tolerance:g}."
     return f"{said} The score of every item is computed."

@@ -1,13 +1,16 @@
-"""One query of one vector on the default plan: the usual search of a server, in a few compiled calls.
+"""Queries of one vector on the default plan, one by one: the usual searches, in a few compiled calls each.
 
 The same first search, y, walk, blend and confidence as `scoring` has for any number of queries, of any kind; what is
-not usual goes there. One query takes the calling thread alone, and others search beside it.
+not usual goes there. One query takes the calling thread alone, and others search beside it. Many are answered by as
+many threads as there are cores: one product with all of the basis takes longer than their walks.
 """
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +29,12 @@ from longwave.solvers.graph_walk import ALL, ground_of, limits, walk
 from longwave.solvers.spectral import Spectral
 from longwave.stores.approximate import Approximate
 from longwave.stores.memory import Memory
-from longwave.threads import turn
+from longwave.threads import cores, run, turn
 from longwave.types import Array, Filter, Hits
 
 _NO_TARGETS: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+# Queries that are worth threads.
+_MANY = 8
 _SPECTRAL = {complement: Spectral(complement) for complement in (True, False)}
 
 
@@ -69,30 +74,59 @@ def _read_of(snapshot: Snapshot) -> _Read | None:
 
 def serves(snapshot: Snapshot, queries: Queries, solver: Solver | Euclidean, blend: Blending | None) -> bool:
     """Whether this way is open."""
-    single = len(queries.regions) == 1 and queries.weights[0] == 1
+    single = len(queries.regions) == 1 or np.array_equal(queries.query_of, np.arange(len(queries.regions)))
+    single = single and bool((queries.weights == 1).all())
     return single and type(solver) is BestFirst and type(blend) is Anchor and _read(snapshot) is not None
 
 
+def answers(snapshot: Snapshot, queries: Queries, k: int, **options: Any) -> list[Hits | None]:
+    """Hits of every query, (1, k) each; None where one has to go the general way. Parameters as for `answer`."""
+    regions = queries.regions
+    if len(regions) < _MANY:
+        return [answer(snapshot, regions[q : q + 1], k, **options) for q in range(len(regions))]
+    found: list[Hits | None] = [None] * len(regions)
+
+    def work(query: int) -> None:
+        found[query] = answer(snapshot, regions[query : query + 1], k, **options)
+
+    with ThreadPoolExecutor(cores()) as pool:
+        run(pool, work, range(len(regions)))
+    return found
+
+
 def answer(
-    snapshot: Snapshot, queries: Queries, k: int, *, filter: Filter, neighbors: int, solver: BestFirst, blend: Anchor
+    snapshot: Snapshot,
+    region: NDArray[np.float32],
+    k: int,
+    *,
+    filter: Filter,
+    neighbors: int,
+    solver: BestFirst,
+    blend: Anchor,
 ) -> Hits | None:
-    """Hits of one query, (1, k); None where it has to go the general way. Parameters as for `scoring.search`."""
+    """Hits of one query, (1, k); None where it has to go the general way. region: (1, d). Else as `scoring.search`."""
     with turn():
-        return _answer(snapshot, queries, k, filter, neighbors, solver, blend)
+        return _answer(snapshot, region, k, filter, neighbors, solver, blend)
 
 
 def _answer(
-    snapshot: Snapshot, queries: Queries, k: int, filter: Filter, neighbors: int, solver: BestFirst, blend: Anchor
+    snapshot: Snapshot,
+    region: NDArray[np.float32],
+    k: int,
+    filter: Filter,
+    neighbors: int,
+    solver: BestFirst,
+    blend: Anchor,
 ) -> Hits | None:
     from longwave.rows import query_loops
 
     items, kernel, read = snapshot.items, snapshot.similarity, _read(snapshot)
     assert isinstance(kernel, Local)
     assert read is not None
-    k, query = min(k, items.n_live), queries.regions[0]
+    k, query = min(k, items.n_live), region[0]
     looked_up = min(max(lists_needed(snapshot, neighbors), near_count(blend, k)), snapshot.n_vertices)
     began = perf_counter()
-    found = snapshot.vertices.search(queries.regions, looked_up)
+    found = snapshot.vertices.search(region, looked_up)
     ids, products = found.ids[0], found.similarities[0]
     if ids[-1] < 0:
         return None

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import partial
 from math import ceil
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,25 +84,45 @@ def search(
     if isinstance(solver, Euclidean):
         return _join([_euclidean(snapshot, part, wanted) for part in _batches(snapshot, queries)])
     formula = Formula(filter, solver, blend)
+    options = {"neighbors": neighbors, "cut": cut, "region_sum": region_sum}
+    general = partial(_general, snapshot, wanted=wanted, formula=formula, plan=plan, k=k, options=options)
+    usual = plan.is_few(1, k) and wanted.share >= LEAST_SHARE
+    usual = usual and cut is None and allowed is None and region_sum == SUMS[0]
+    if not (usual and one_query.serves(snapshot, queries, solver, blend)):
+        return general(queries)
+    assert isinstance(solver, BestFirst)
+    assert isinstance(blend, Anchor)
+    own = {"filter": filter, "neighbors": neighbors, "solver": solver, "blend": blend}
+    answers = one_query.answers(snapshot, queries, k, **own)
+    hits = [general(queries.some(q, q + 1)) if found is None else found for q, found in enumerate(answers)]
+    if len(hits) == 1:
+        return hits[0]
+    spent = np.array([found.seconds for found in hits]).sum(axis=0)
+    return replace(_join(hits), seconds=(float(spent[0]), float(spent[1])))
+
+
+def _general(
+    snapshot: Snapshot,
+    queries: Queries,
+    *,
+    wanted: Wanted,
+    formula: Formula,
+    plan: Plan,
+    k: int,
+    options: dict[str, Any],
+) -> Hits:
+    """Queries of every kind: from candidates where they are few, else all items."""
+    solver, blend = formula.solver, formula.blend
     few = plan.is_few(len(queries), k) and wanted.share >= LEAST_SHARE
-    usual = few and cut is None and allowed is None and region_sum == SUMS[0]
-    if usual and one_query.serves(snapshot, queries, solver, blend):
-        assert isinstance(solver, BestFirst)
-        assert isinstance(blend, Anchor)
-        own = {"filter": filter, "neighbors": neighbors, "solver": solver, "blend": blend}
-        hits = one_query.answer(snapshot, queries, k, **own)  # type: ignore[arg-type]
-        if hits is not None:
-            return hits
     few = few and isinstance(solver, SublinearSolver) and solver.serves(snapshot.system)
-    looked_up = lists_needed(snapshot, neighbors)
+    looked_up = lists_needed(snapshot, options["neighbors"])
     if few and blend is not None:
         looked_up = max(looked_up, _near_count(blend, wanted))
     answers, blind = [], []
     seconds = 0.0, 0.0
     for part in _batches(snapshot, queries):
         began = perf_counter()
-        options = {"neighbors": neighbors, "cut": cut, "region_sum": region_sum}
-        asked = ask(snapshot, part, looked_up, keep_products=not few, **options)  # type: ignore[arg-type]
+        asked = ask(snapshot, part, looked_up, keep_products=not few, **options)
         found = perf_counter()
         hits = _rank_few(snapshot, asked, wanted, formula) if few else None
         if hits is None:  # so few candidates that others could be among the best
