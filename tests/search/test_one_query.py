@@ -60,6 +60,18 @@ def test_other_filters_neighbours_and_walks(monkeypatch, collection, options):
         assert np.array_equal(short.ids, general.ids)
 
 
+def test_many_at_a_time_are_answered_one_by_one(collection):
+    index, queries = collection
+    together = index.search(queries[:60], 10)
+    assert together.route == "sublinear"
+    assert together.confidence.shape == (60,)
+    assert min(together.seconds) > 0
+    for number, query in enumerate(queries[:60]):
+        assert np.array_equal(together.ids[number], index.search(query, 10).ids[0])
+    other = index.search(queries[:20][::-1], 10, query_groups=np.arange(20)[::-1])  # rows in another order
+    assert np.mean(other.ids == together.ids[:20]) > 0.98
+
+
 def test_a_quick_walk_is_shorter_and_finds_most(collection):
     index, queries = collection
     exact = index.search(queries[:40], 50, solver=lw.ConjugateGradient(1e-4)).ids
