@@ -97,7 +97,7 @@ def text_of(kind: str, value: Any) -> str | None:
 
 def parameters(part: Part) -> list[Field[Any]]:
     """The fields that a text can set, in their order."""
-    return [field for field in fields(part) if field.init] if is_dataclass(part) else []
+    return [field for field in fields(part) if field.init] if isinstance(part, type) and is_dataclass(part) else []
 
 
 def _table(kind: str) -> dict[str, Part]:

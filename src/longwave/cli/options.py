@@ -134,8 +134,9 @@ SolverText = Annotated[
     str | None,
     typer.Option(
         "--solver",
-        help="How scores are computed: spectral (by the basis, the default), hybrid, cg, walk, gauss-seidel or "
-        "chebyshev (on the graph), projection, precomputed, or euclidean (plain nearest neighbours).",
+        help="How scores are computed: bestfirst (a walk on the graph, the default of most indexes), quick (a shorter "
+        "one), spectral (by the basis), hybrid, cg, walk, gauss-seidel or chebyshev (on the whole graph), projection, "
+        "precomputed, or euclidean (plain nearest neighbours).",
     ),
 ]
 Complement = Annotated[

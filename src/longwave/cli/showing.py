@@ -58,4 +58,4 @@ def demo(
         highlight=False,
         markup=False,
     )
-    print(f"Look at them: longwave serve {index}")
+    print(f"Look at them: longwave serve {index} (in a clone: make serve)")

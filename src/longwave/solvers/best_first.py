@@ -72,3 +72,4 @@ class BestFirst(Walking):
 QUICK = BestFirst(margin=1.0, least=0.5, most=0.5)
 
 register("solver", "bestfirst", BestFirst)
+register("solver", "quick", QUICK)
