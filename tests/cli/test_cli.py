@@ -444,7 +444,7 @@ def test_demo(tmp_path):
     assert float(rows["linear system"][3]) == pytest.approx(87.1, abs=0.2)
     assert float(rows["Longwave's default"][3]) == pytest.approx(90.2, abs=0.5)
     assert (tmp_path / "demo.png").stat().st_size > 20_000
-    assert out.splitlines()[-1] == "Look at them: longwave serve demo.longwave"
+    assert out.splitlines()[-1] == "Look at them: longwave serve demo.longwave (in a clone: make serve)"
     kept = lw.Index.load(tmp_path / "demo.longwave")
     assert len(kept) == 1797
     assert kept.metadata.table.column("label").to_pylist()[:3] == [0, 1, 2]
