@@ -57,11 +57,11 @@ def test_all_at_once(tmp_path):
     ("change", "words"),
     [
         ({"rename": {"item 1": "item 2"}}, "id 'item 2' already"),
-        ({"rename": {"item 1": "x", "item 2": "x"}}, "2 items would be 'x'"),
+        ({"rename": {"item 1": "x", "item 2": "x"}}, "2 items would have the id 'x'"),
         ({"rename": {"nobody": "x"}}, "no item with id 'nobody'"),
         ({"rename": {"item 1": "x"}, "remove": ["item 1"]}, "'item 1' is to be removed and renamed"),
         ({"rename": {"item 1": 5}}, "strings, got 5"),
-        ({"rename": {"item 1": "x"}, "vectors": vectors(1, 2), "ids": ["x"]}, "2 items would be 'x'"),
+        ({"rename": {"item 1": "x"}, "vectors": vectors(1, 2), "ids": ["x"]}, "2 items would have the id 'x'"),
         ({"attach": {"not a name": np.zeros(2)}}, "must have a plain name"),
         ({"about": {"x": object()}}, "what JSON can hold"),
     ],

@@ -71,7 +71,7 @@ def add(
     longwave add holiday.longwave                    (what is new in its folder)
     longwave add holiday.longwave --images holiday/2026 --sync
     longwave add notes.longwave --texts more.jsonl   (known ids are replaced)
-    longwave add notes.longwave --texts notes --sync (what is new, changed or gone)
+    longwave add notes.longwave --texts notes --sync (new, changed, gone)
     """
     if texts is not None:
         given = {"VECTORS": vectors, "--ids": ids, "--groups": groups, "--metadata": metadata, "--images": images}
