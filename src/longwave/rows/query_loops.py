@@ -115,7 +115,7 @@ def anchored(
     root: float,
     last: float,
 ) -> Any:
-    """Scores by `Anchor`. targets, scores: candidates, ascending. ids, products: the query's list.
+    """Scores by `Anchor`. targets, scores: candidates. ids, products: the query's list.
 
     values, scales: the vectors. same: products from which a vector is the query itself. seventh: that of its 7th
     neighbour. last: the weight of what only orders ties. -> (n,)
@@ -138,15 +138,9 @@ def anchored(
     for j in range(ids.shape[0]):  # an item that is the query itself comes first
         if ids[j] < 0 or products[j] < same:
             break
-        low, high = 0, n
-        while low < high:
-            middle = (low + high) >> 1
-            if targets[middle] < ids[j]:
-                low = middle + 1
-            else:
-                high = middle
-        if low < n and targets[low] == ids[j]:
-            mixed[low] = 1.0 + weight + last * (nearest + 1)
+        for i in range(n):
+            if targets[i] == ids[j]:
+                mixed[i] = 1.0 + weight + last * (nearest + 1)
     return mixed
 
 
@@ -177,7 +171,7 @@ def second_search(
     Where all of y is in one part of U, as nearly always. observing: arguments of `observe`, beside the list and the
     scales. part_of: (n,), of the vertices; part: that of the nearest. graph, rows, limits, gains, balance, allowed,
     waves, stamps, stamp: for `search_part`. vectors, blending: for `anchored`. trusting: for
-    `trust_features`. -> candidates, ascending, none where y is in several parts; their scores; what trust is made of
+    `trust_features`. -> candidates, none where y is in several parts; their scores; what trust is made of
     """
     vertices, y = observe(ids, products, *observing, scales)
     known = trust_features(ids, products, trusting[0], vertices, y, *trusting[1:])
@@ -185,7 +179,8 @@ def second_search(
         if part_of[vertex] != part:
             return vertices[:0], y[:0], known
     seeds, near = np.empty(vertices.shape[0] + ids.shape[0], dtype=np.int64), vertices.shape[0]
-    seeds[:near] = vertices
+    for i in range(near):  # one by one: what numba makes of a slice takes seconds to compile
+        seeds[i] = vertices[i]
     for vertex in ids:
         if vertex >= 0 and part_of[vertex] == part:
             seeds[near] = vertex
@@ -198,11 +193,10 @@ def second_search(
         others += int(vertex >= 0 and part_of[vertex] != part)
     size = found.shape[0]
     targets, reached = np.empty(size + others, dtype=np.int64), np.zeros(size + others, dtype=np.float32)
-    targets[:size], reached[:size] = found, scores
+    for i in range(size):
+        targets[i], reached[i] = found[i], scores[i]
     for vertex in ids:  # near, but nothing leads there
         if vertex >= 0 and part_of[vertex] != part:
             targets[size] = vertex
             size += 1
-    order = np.argsort(targets)
-    targets, reached = targets[order], reached[order]
     return targets, anchored(*vectors, query, targets, reached, ids, products, *blending), known

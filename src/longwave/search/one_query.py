@@ -175,7 +175,7 @@ def _answer(
         known = query_loops.trust_features(ids, products, ASKED, vertices, y, *trusting[1:])
     if items.count_in(targets) < k:
         return None
-    order = np.argsort(-mixed, kind="stable")[:k]
+    order = np.lexsort((targets, -mixed))[:k]  # ties by lower number
     places, values = items.expand(targets[order][None, :], mixed[order][None, :], k)
     seconds = second - began, perf_counter() - second
     return Hits(items.ids[places], values, confidence=chance(np.array([known])), route="sublinear", seconds=seconds)
