@@ -14,7 +14,7 @@ FEW_QUERIES, FEW_HITS = 16, 1000
 _NUMBERS = 1 << 26
 # Vectors of so many numbers are scanned as they are, in 0.1 ms.
 _SCANNED = 1 << 20
-# Codes of a byte a number are scanned up to this cost, in 0.3 ms: a row costs as much as so many numbers more.
+# Codes of a byte a number are scanned up to this cost, in 0.5 ms: a row costs as much as so many numbers more.
 _CODED, _ROW = 1 << 24, 400
 
 
