@@ -110,7 +110,7 @@ def unreached(ends: Array, links: Array, entries: Array, most: int) -> Any:
 
 @jit
 def _best_rows(values: Array, scales: Array, query: Array, count: int) -> Any:
-    """The rows with the largest products with a query, in no order, and the least of these products. count: n at most"""
+    """The rows with the largest products with a query, in no order, and the least product. count: n at most"""
     few, tile = np.empty(_TILE, dtype=np.float32), np.arange(_TILE).astype(np.int32)
     best, found = np.full(count, -np.inf, dtype=np.float32), np.zeros(count, dtype=np.int32)
     for start in range(0, values.shape[0], _TILE):

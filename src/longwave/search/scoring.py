@@ -98,7 +98,7 @@ def _general(
 ) -> Hits:
     """Queries of every kind: from candidates where they are few, else all items."""
     solver, blend = formula.solver, formula.blend
-    few = plan.is_few(len(queries), k) and (wanted.share >= LEAST_SHARE or wanted.few)
+    few = plan.is_few(len(queries), k) and (wanted.share >= LEAST_SHARE or wanted.allowed is not None)
     few = few and isinstance(solver, SublinearSolver) and solver.serves(snapshot.system)
     looked_up = lists_needed(snapshot, options["neighbors"])
     if few and blend is not None:
@@ -161,10 +161,10 @@ def _rank_few(snapshot: Snapshot, asked: Asked, wanted: Wanted, formula: Formula
         if formula.blend is not None:
             near = _nearest_targets(snapshot, one, _near_count(formula.blend, wanted))
         count = ceil(candidate_count(formula.blend, wanted.count) / max(wanted.share, LEAST_SHARE))
+        if wanted.share < LEAST_SHARE and wanted.targets is not None:  # all that are allowed
+            near = np.union1d(near, wanted.targets)
         ranked = _rank_candidates(snapshot, one, wanted, formula, count, near)
-        if ranked is None and wanted.few and wanted.targets is not None:
-            ranked = _rank_candidates(snapshot, one, wanted, formula, count, np.union1d(near, wanted.targets))
-        elif ranked is None and wanted.share < 1:  # what is removed or not allowed may fill a list; a longer one, then
+        if ranked is None and wanted.share < 1:  # what is removed or not allowed may fill a list; a longer one, then
             ranked = _rank_candidates(snapshot, one, wanted, formula, 4 * count, near)
         if ranked is None:
             return None

@@ -196,7 +196,9 @@ class Ground:
         if found is None:
             if len(self._gains) >= _KEPT_FILTERS:
                 self._gains.clear()
-            found = self._gains[key] = solver.gains(self.spectrum, filter)
+            # What a cut basis lacks is solved for on the way: at a million vectors, where a gap of 1e-5 is all that is
+            # left, the first 100 are .93 of the exact ones, and .63 by the basis alone.
+            found = self._gains[key] = solver.gains(self.spectrum, filter, warn=False)
         return found
 
     @cached_property
