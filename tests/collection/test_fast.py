@@ -63,11 +63,12 @@ def test_added_items_find_themselves(fast, digits_split):
         assert hits.ids[:, 0].tolist() == added[:16].tolist()
 
 
-def test_a_narrow_condition_scores_every_item_and_says_so(fast):
+def test_a_narrow_condition_scores_all_that_meet_it(fast):
     with lw.open(fast) as collection:
         some = collection.index.ids[:12]
         hits = collection.similar(some[:1], 5, where=some)
-        assert hits.route == "basis"
+        assert hits.route == "sublinear"
+        assert hits.ids.tolist() == collection.similar(some[:1], 5, where=some, plan="basis").ids.tolist()
 
 
 def test_refresh_keeps_the_plan(fast, tmp_path, digits_split):

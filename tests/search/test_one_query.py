@@ -31,8 +31,8 @@ def both(monkeypatch, index, query, k, **options):
 def test_the_same_as_the_general_way(monkeypatch, collection, k):
     index, queries = collection
     taken = []
-    own = one_query.answer
-    monkeypatch.setattr(one_query, "answer", lambda *a, **o: taken.append(own(*a, **o)) or taken[-1])
+    own = one_query._Question.answer
+    monkeypatch.setattr(one_query._Question, "answer", lambda *a: taken.append(own(*a)) or taken[-1])
     for query in queries[:60]:
         short, general = both(monkeypatch, index, query, k)
         np.testing.assert_allclose(short.scores, general.scores, atol=2e-4)
@@ -111,15 +111,13 @@ def test_an_item_finds_itself_and_its_copies(monkeypatch):
 
 def test_what_is_not_usual_goes_the_general_way(monkeypatch, collection):
     index, queries = collection
-    monkeypatch.setattr(one_query, "answer", lambda *_, **__: pytest.fail("took the short way"))
+    monkeypatch.setattr(one_query._Question, "answer", lambda *_: pytest.fail("took the short way"))
     query = queries[0]
-    assert index.search(query, 5, where=np.arange(5000)).ids.max() < 5000
     assert index.search(query, 5, cut=3).n_queries == 1
     assert index.search(query, 5, blend=0).n_queries == 1
     assert index.search(query, 5, solver=lw.Spectral()).route == "basis"
     assert index.search(np.vstack([query, queries[1]]), 5, query_groups=[0, 0], weights=[1, -0.5]).n_queries == 1
     assert index.search(query, 5, weights=[2.0]).n_queries == 1
-    assert index.extend(queries[:5]).search(query, 5).n_queries == 1
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int64])
@@ -155,3 +153,93 @@ def test_queries_of_any_size():
 def test_bad_queries_are_named(query, text):
     with pytest.raises(InputError, match=text):
         unit_queries(query, dimension=3)
+
+
+def exact(index, query, k, **options):
+    return index.search(query, k, solver=lw.ConjugateGradient(1e-4), **options)
+
+
+def shared(found, truth):
+    return np.mean([len(np.intersect1d(a.ids, b.ids)) / b.ids.size for a, b in zip(found, truth, strict=True)])
+
+
+def short_way_only(monkeypatch):
+    monkeypatch.setattr("longwave.search.scoring._general", lambda *_, **__: pytest.fail("took the general way"))
+
+
+@pytest.mark.parametrize("share", [0.95, 0.5, 0.2, 0.1, 0.03, 0.002])
+def test_a_condition_takes_the_short_way_and_finds_what_is_allowed(monkeypatch, collection, share):
+    index, queries = collection
+    mask = np.random.default_rng(1).random(len(index)) < share
+    truth = [exact(index, query, 10, where=mask) for query in queries[:30]]
+    short_way_only(monkeypatch)
+    found = [index.search(query, 10, where=mask) for query in queries[:30]]
+    assert all(mask[hits.ids].all() and hits.route == "sublinear" for hits in found)
+    assert shared(found, truth) > 0.93
+    free = [index.search(query, 10) for query in queries[:30]]  # a condition changes no score
+    for one, other in zip(found, free, strict=True):
+        both, here, there = np.intersect1d(one.ids, other.ids, return_indices=True)
+        np.testing.assert_allclose(one.scores[0, here], other.scores[0, there], atol=2e-2, err_msg=str(both))
+
+
+@pytest.mark.parametrize("part", ["far half", "far tenth", "near tenth"])
+def test_a_condition_that_goes_with_the_manifold(collection, part):
+    index, queries = collection
+    similar = index.vertices.rows(slice(None)) @ normalize(queries[:30].mean(axis=0)[None])[0]
+    edge = np.quantile(similar, {"far half": 0.5, "far tenth": 0.1, "near tenth": 0.9}[part])
+    mask = similar > edge if part == "near tenth" else similar < edge
+    truth = [exact(index, query, 10, where=mask) for query in queries[:30]]
+    found = [index.search(query, 10, where=mask) for query in queries[:30]]
+    assert all(mask[hits.ids].all() for hits in found)
+    # Where the walk does not get, scores are those of the basis.
+    basis = [index.search(query, 10, where=mask, solver=lw.Spectral()) for query in queries[:30]]
+    assert shared(found, truth) >= shared(basis, truth) > 0.7
+    assert part != "far half" or shared(found, truth) > 0.95
+
+
+def test_all_that_is_allowed_is_found_however_far_it_is(monkeypatch, collection):
+    index, queries = collection
+    short_way_only(monkeypatch)
+    alone = np.flatnonzero(index.graph.degrees == 0)[:1]
+    for allowed in ([3], [5, 4000, 7999], [*alone.tolist(), 17]):
+        hits = index.search(queries[0], 10, where=allowed)
+        assert sorted(hits.ids[0].tolist()) == sorted(allowed)
+
+
+@pytest.mark.parametrize("count", [1, 60, 2000])
+def test_items_that_were_added_take_the_short_way(monkeypatch, collection, count):
+    index, queries = collection
+    rng = np.random.default_rng(0)
+    near = index.vertices.rows(rng.choice(len(index), count)) + 0.02 * rng.standard_normal((count, index.dimension))
+    grown = index.extend(near)
+    taken = set()
+    for query in [*queries[:30], *near[:5]]:
+        short, general = both(monkeypatch, grown, query, 20)
+        np.testing.assert_allclose(short.scores, general.scores, atol=5e-3)
+        assert len(np.intersect1d(short.ids, general.ids)) >= 18
+        np.testing.assert_allclose(short.confidence, general.confidence, atol=1e-5)
+        taken |= set(short.ids[short.ids >= len(index)].tolist())
+    assert taken
+    assert all(grown.search(row, 1).ids[0, 0] == len(index) + number for number, row in enumerate(near[:5]))
+    short_way_only(monkeypatch)
+    grown.search(queries[0], 20)
+
+
+def test_conditions_and_removals_on_what_was_added(monkeypatch, tmp_path, collection):
+    index, queries = collection
+    index.save(tmp_path / "living")
+    living = lw.open(tmp_path / "living")
+    living.add(queries[:50], ids=np.arange(9000, 9050))
+    living.remove([*range(0, 400), 9003])
+    grown = living.index
+    short_way_only(monkeypatch)
+    for number in range(10):
+        hits = grown.search(queries[number], 10)
+        assert hits.ids.min() >= 400
+        assert 9003 not in hits.ids
+        assert number == 3 or hits.ids[0, 0] == 9000 + number
+        few = grown.search(queries[number], 10, where=[9020 + number, 700, 9049, 7999])
+        assert set(few.ids[0].tolist()) == {9020 + number, 700, 9049, 7999}
+        half = grown.search(queries[number], 10, where=grown.ids % 2 == 0)
+        assert (half.ids % 2 == 0).all()
+    living.close()

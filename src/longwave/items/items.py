@@ -166,31 +166,26 @@ class Items:
         return places if self.item_of is not None or self.row_of is None else self.row_of[places]
 
     def expand(
-        self, targets: NDArray[np.int64], scores: Array, k: int, allowed: NDArray[np.int64] | None = None
+        self, targets: NDArray[np.int64], scores: Array, k: int, allowed: NDArray[np.bool_] | None = None
     ) -> tuple[NDArray[np.int64], Array]:
         """The first k items of a ranking of targets: copies follow each other with one score.
 
-        targets, scores: (q, t), best first, with at least k items. allowed: only these, ascending; by default all that
-        are there. -> (q, k), (q, k)
+        targets, scores: (q, t), best first, with at least k items. allowed: whether each item is, (N,); by default all
+        that are there. -> (q, k), (q, k)
         """
         if self.item_of is not None or self.row_of is None:
             return targets[:, :k], scores[:, :k]
         given, ends = self._given_by_row
-        if allowed is not None:
-            wanted = np.zeros(len(given), dtype=bool)
-            wanted[allowed] = True
-        else:
-            wanted = np.ones(len(given), dtype=bool) if self.live is None else self.live
-        every = allowed is None and self.live is None
+        wanted = self.live if allowed is None else allowed
         out = np.empty((len(targets), k), dtype=np.int64)
         values = np.empty((len(targets), k), dtype=scores.dtype)
         for q, row in enumerate(targets):
             starts, sizes = ends[row], ends[row + 1] - ends[row]
-            enough = min(len(row), int(np.searchsorted(np.cumsum(sizes), k)) + 1) if every else len(row)
+            enough = min(len(row), int(np.searchsorted(np.cumsum(sizes), k)) + 1) if wanted is None else len(row)
             starts, sizes = starts[:enough], sizes[:enough]
             first = np.cumsum(sizes) - sizes
             places = np.arange(sizes.sum()) + np.repeat(starts - first, sizes)
-            kept = np.flatnonzero(wanted[given[places]])[:k]
+            kept = np.arange(k) if wanted is None else np.flatnonzero(wanted[given[places]])[:k]
             out[q] = given[places[kept]]
             values[q] = np.repeat(scores[q, :enough], sizes)[kept]
         return out, values
@@ -211,18 +206,22 @@ class Items:
         counts = np.bincount(self.row_of)
         return np.argsort(self.row_of, kind="stable"), np.concatenate([[0], np.cumsum(counts)])
 
-    def allowed(self, where: ArrayLike) -> NDArray[np.int64]:
-        """The items that a mask (of those that are there) or a list of ids leaves, ascending; none is an error."""
+    def allowed(self, where: ArrayLike) -> NDArray[np.bool_]:
+        """Whether a mask (of the items that are there) or a list of ids leaves each item; none is an error. (N,)"""
         given = np.asarray(where)
         if given.dtype == bool:
             if given.shape != (self.n_live,):
                 raise InputError(
                     f"a mask for where must have one entry per item, {self.n_live}, got shape {given.shape}"
                 )
-            left = np.flatnonzero(given) if self.live is None else self.live_numbers()[given]
+            left = given
+            if self.live is not None:
+                left = np.zeros(len(self), dtype=bool)
+                left[self.live] = given
         else:
-            left = np.unique(self.places(given)) if given.size else np.zeros(0, dtype=np.int64)
-        if not len(left):
+            left = np.zeros(len(self), dtype=bool)
+            left[self.places(given) if given.size else []] = True
+        if not left.any():
             raise InputError("where leaves no item at all; widen it")
         return left
 

@@ -110,7 +110,7 @@ def unreached(ends: Array, links: Array, entries: Array, most: int) -> Any:
 
 @jit
 def _best_rows(values: Array, scales: Array, query: Array, count: int) -> Any:
-    """The rows with the largest products with a query, ascending, and the least of these products. count: n at most"""
+    """The rows with the largest products with a query, in no order, and the least product. count: n at most"""
     few, tile = np.empty(_TILE, dtype=np.float32), np.arange(_TILE).astype(np.int32)
     best, found = np.full(count, -np.inf, dtype=np.float32), np.zeros(count, dtype=np.int32)
     for start in range(0, values.shape[0], _TILE):
@@ -121,7 +121,19 @@ def _best_rows(values: Array, scales: Array, query: Array, count: int) -> Any:
             if few[i] > best[0]:  # the worst of the best is at the root of the heap
                 best[0], found[0] = few[i], start + i
                 _sift_down(best, found, np.int64(0), count)
-    return np.sort(found), best[0]
+    return found, best[0]
+
+
+@jit
+def _put_in_order(values: Array, numbers: Array) -> None:
+    """Largest first, at equal values lower numbers first. numpy's sorts take a second each to compile."""
+    size = values.shape[0]
+    for i in range(size // 2 - 1, -1, -1):
+        _sift_down(values, numbers, i, size)
+    for last in range(size - 1, 0, -1):
+        values[0], values[last] = values[last], values[0]
+        numbers[0], numbers[last] = numbers[last], numbers[0]
+        _sift_down(values, numbers, np.int64(0), last)
 
 
 @_serial(nogil=True)
@@ -155,12 +167,12 @@ def nearest_coded(
                 found, least = _best_rows(values, scales, biased[q], k)
             best = np.empty(found.shape[0], dtype=np.float32)
             score_rows(values, scales, OWN_ROWS, found, biased[q], best, np.int64(0), found.shape[0])
-            order = np.argsort(-best, kind="mergesort")
-            if tried >= n or best[order[k - 1]] >= least + means[q] + error:
+            _put_in_order(best, found)
+            if tried >= n or best[k - 1] >= least + means[q] + error:
                 break
             tried = _WIDER * tried if tried == count else n
         for i in range(k):  # fewer than k products are numbers: rows are damaged
-            ids[q, i], products[q, i] = found[order[i]], best[order[i]] if least > -np.inf else np.nan
+            ids[q, i], products[q, i] = found[i], best[i] if least > -np.inf else np.nan
 
 
 @jit

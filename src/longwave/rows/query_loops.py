@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from longwave.rows.compiled import Array, _serial
+from longwave.rows.outside_loops import add_sums, entries_of, handed_on, hanging_on
 from longwave.rows.row_loops import OWN_ROWS, jit, score_rows, stored_bias
-from longwave.rows.walk_loops import search_part
+from longwave.rows.walk_loops import largest, search_part, values_at
 
 # Squared distances below this are rounding of float32 products (`graph.weights`).
 _ROUNDING = 1e-6
@@ -78,6 +79,13 @@ def observe(
 
 
 @_serial(nogil=True)
+def observed(near: Array, nearness: Array, observing: Any, scales: Array, n: int, outside: Any) -> Any:
+    """y on the n vertices, also of what is outside of the graph. Parameters as for `second_search`."""
+    vertices, y = observe(near, nearness, *observing, scales)
+    return (vertices, y) if outside is None else handed_on(vertices, y, n, outside[0])
+
+
+@_serial(nogil=True)
 def trust_features(
     ids: Array, products: Array, asked: int, vertices: Array, y: Array, reach: Array, labels: Array, sizes: Array
 ) -> Any:
@@ -103,9 +111,11 @@ def trust_features(
 def anchored(
     values: Array,
     scales: Array,
+    beyond: Array,
     query: Array,
     targets: Array,
     scores: Array,
+    peak: float,
     ids: Array,
     products: Array,
     same: float,
@@ -115,19 +125,22 @@ def anchored(
     root: float,
     last: float,
 ) -> Any:
-    """Scores by `Anchor`. targets, scores: candidates. ids, products: the query's list.
+    """Scores by `Anchor`. targets, scores: candidates. peak: the largest score of all. ids, products: the query's list.
 
-    values, scales: the vectors. same: products from which a vector is the query itself. seventh: that of its 7th
-    neighbour. last: the weight of what only orders ties. -> (n,)
+    values, scales: the vectors. beyond: products of the last targets, which are outside of the graph. same: products
+    from which a vector is the query itself. seventh: that of its 7th neighbour. last: the weight of what only orders
+    ties. -> (n,)
     """
-    n = targets.shape[0]
-    similar, numbers = np.empty(n, dtype=np.float32), np.empty(n, dtype=np.int32)
-    for i in range(n):
+    n, inside = targets.shape[0], targets.shape[0] - beyond.shape[0]
+    similar, numbers = np.empty(n, dtype=np.float32), np.empty(inside, dtype=np.int32)
+    for i in range(inside):
         numbers[i] = targets[i]
-    score_rows(values, scales, OWN_ROWS, numbers, query * stored_bias(values), similar, np.int64(0), n)
-    nearest, peak = np.float32(-np.inf), np.float32(0)
+    score_rows(values, scales, OWN_ROWS, numbers, query * stored_bias(values), similar, np.int64(0), inside)
+    for i in range(inside, n):
+        similar[i] = beyond[i - inside]
+    nearest = products[0]
     for i in range(n):
-        nearest, peak = max(nearest, similar[i]), max(peak, abs(scores[i]))
+        nearest = max(nearest, similar[i])
     spread = max(1.0 - seventh, 1e-6)
     mixed = np.empty(n, dtype=np.float32)
     for i in range(n):
@@ -148,7 +161,8 @@ def anchored(
 def second_search(
     ids: Array,
     products: Array,
-    query: Array,
+    near: Array,
+    nearness: Array,
     observing: Any,
     scales: Array,
     part_of: Array,
@@ -159,44 +173,62 @@ def second_search(
     gains: Array,
     balance: Array,
     allowed: Array,
+    chosen: Array,
+    outside: Any,
     waves: Array,
     stamps: Array,
     stamp: int,
-    vectors: Any,
-    blending: Any,
     trusting: Any,
 ) -> Any:
-    """From the list of a query to the scores of its candidates: all that lies behind the first search, in one call.
+    """From the lists of a query to its candidates: what lies between the first search and the blend, in one call.
 
-    Where all of y is in one part of U, as nearly always. observing: arguments of `observe`, beside the list and the
-    scales. part_of: (n,), of the vertices; part: that of the nearest. graph, rows, limits, gains, balance, allowed,
-    waves, stamps, stamp: for `search_part`. vectors, blending: for `anchored`. trusting: for
-    `trust_features`. -> candidates, none where y is in several parts; their scores; what trust is made of
+    Where all of y is in one part of U, as nearly always. ids, products: the nearest vertices. near, nearness: the same
+    where nothing is outside of the graph, else the nearest of both; numbers from n on are outside. observing: arguments
+    of `observe`, beside the list and the scales. part_of: (n,), of the vertices; part: that of the nearest. graph,
+    rows, limits, gains, balance, allowed, waves, stamps, stamp: for `search_part`. chosen: targets that
+    are the candidates where the walk finds too few; (0,) for none. outside: None, or ψ to hand y on with, ψᵀ, ψ, and
+    the sum of ψ of each target. trusting: for `trust_features`.
+    -> candidates, those outside last, none where y is in several parts; their scores; the largest score of all; what
+    trust is made of
     """
-    vertices, y = observe(ids, products, *observing, scales)
+    n = part_of.shape[0]
+    vertices, y = observed(near, nearness, observing, scales, n, outside)
     known = trust_features(ids, products, trusting[0], vertices, y, *trusting[1:])
     for vertex in vertices:
         if part_of[vertex] != part:
-            return vertices[:0], y[:0], known
-    seeds, near = np.empty(vertices.shape[0] + ids.shape[0], dtype=np.int64), vertices.shape[0]
-    for i in range(near):  # one by one: what numba makes of a slice takes seconds to compile
+            return vertices[:0], y[:0], np.float32(0), known
+    seeds, size = np.empty(vertices.shape[0] + near.shape[0], dtype=np.int64), vertices.shape[0]
+    for i in range(size):  # one by one: what numba makes of a slice takes seconds to compile
         seeds[i] = vertices[i]
-    for vertex in ids:
-        if vertex >= 0 and part_of[vertex] == part:
-            seeds[near] = vertex
-            near += 1
-    found, scores, _, _, _, _ = search_part(
-        *graph, rows, seeds[:near], y, limits, gains, balance, allowed, waves, stamps, stamp
-    )
-    others = 0
-    for vertex in ids:
-        others += int(vertex >= 0 and part_of[vertex] != part)
-    size = found.shape[0]
-    targets, reached = np.empty(size + others, dtype=np.int64), np.zeros(size + others, dtype=np.float32)
-    for i in range(size):
-        targets[i], reached[i] = found[i], scores[i]
-    for vertex in ids:  # near, but nothing leads there
-        if vertex >= 0 and part_of[vertex] != part:
-            targets[size] = vertex
+    for vertex in near:
+        if 0 <= vertex < n and part_of[vertex] == part:
+            seeds[size] = vertex
             size += 1
-    return targets, anchored(*vectors, query, targets, reached, ids, products, *blending), known
+    found, _, seen, values, _, _ = search_part(
+        *graph, rows, seeds[:size], y, limits, gains, balance, allowed, waves, stamps, stamp
+    )
+    if chosen.shape[0] == 0 or found.shape[0] >= limits[1]:
+        chosen = _with_those_near(found, near, part_of, part, allowed)
+        if outside is not None:
+            hanging = hanging_on(seen, values, near, n, allowed, outside[1], outside[3], limits[1])
+            chosen = np.concatenate((chosen, hanging))
+    after = rows, waves, largest(y), balance, values, stamps, stamp
+    reached = values_at(chosen, part_of, part, *after)
+    if outside is not None:
+        parts = entries_of(chosen, n, outside[2])
+        add_sums(chosen, n, outside[2], values_at(parts, part_of, part, *after), reached)
+    return chosen, reached, largest(values), known
+
+
+@jit
+def _with_those_near(found: Array, near: Array, part_of: Array, part: int, allowed: Array) -> Any:
+    """What the walk found, then what is near to the query where nothing leads."""
+    n, size = part_of.shape[0], found.shape[0]
+    out = np.empty(size + near.shape[0], dtype=np.int64)
+    for i in range(size):
+        out[i] = found[i]
+    for vertex in near:
+        if 0 <= vertex < n and part_of[vertex] != part and (allowed.shape[0] == 0 or allowed[vertex]):
+            out[size] = vertex
+            size += 1
+    return out[:size]

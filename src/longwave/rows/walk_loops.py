@@ -145,7 +145,7 @@ def _sink(values: Array, places: Array, start: int, size: int) -> None:
 
 
 @jit
-def _offer(values: Array, ids: Array, size: int, value: float, hit: int) -> int:
+def offer(values: Array, ids: Array, size: int, value: float, hit: int) -> int:
     """Keep a hit if it is among the best. values, ids: a heap with the worst at the root -> how many it holds"""
     if size < values.shape[0]:
         i = size  # sift up: the heap of `_sift_down`, filled one by one
@@ -257,7 +257,7 @@ def _walk(
     stamps: Array,
     stamp: int,
 ) -> Any:
-    """Best first along the edges, in rounds. -> seen, their spectral values, x, balance, expanded places, seeds, sweeps
+    """Best first along the edges, in rounds. -> seen, x, balance, expanded places, seeds, sweeps
 
     A round expands the best vertices of the rim. Then the expanded ones are solved for, the rim is corrected by what
     that has changed, and put in order again: what the basis leaves out would lead the walk astray, more than it errs in
@@ -300,7 +300,7 @@ def _walk(
             for i in range(expanded):
                 vertex = seen[order[i]]
                 if allowed.shape[0] == 0 or allowed[vertex]:
-                    held = _offer(best, owners, held, x[order[i]] * gain[order[i]], i)
+                    held = offer(best, owners, held, x[order[i]] * gain[order[i]], i)
             if rim == 0 or expanded >= most or (held == count and values[0] <= best[0] - (1 - margin) * abs(best[0])):
                 break
         while rim > 0 and expanded < goal:
@@ -357,7 +357,7 @@ def _walk(
     made = 0
     if alpha >= 0:
         made = _sweep(weights, own, order, np.int64(0), expanded, edges, ends, sweeps, tolerance, x)
-    return seen[:seeing], spectral[:seeing], x[:seeing], gain[:seeing], order[:expanded], given, made
+    return seen[:seeing], x[:seeing], gain[:seeing], order[:expanded], given, made
 
 
 @_serial(nogil=True)
@@ -382,16 +382,14 @@ def search_part(
     distinct, have y. limits: h(0) where y passes on itself, hits, vertices to expand at least and at most, margin, α of
     the linear system or −1, sweeps, tolerance. gains: of the waves. balance: of the vertices, or (0,). allowed: mask of
     the vertices, or (0,). waves: zeros, which are filled.
-    -> all allowed seeds and about the `count` best others (c,), their scores (c,); the expanded vertices, what the
-    linear system added to the spectral value of each; vertices seen, sweeps made.
+    -> all allowed seeds and about the `count` best others (c,), their scores (c,); all vertices that were seen, by
+    place (`values_at`), and the score of each; vertices expanded, sweeps made.
     """
     at_zero, count, least, most, margin, alpha, sweeps, tolerance = limits
-    peak = np.float32(0)
-    for value in y:
-        peak = max(peak, abs(value))
+    peak = largest(y)
     unit = y / peak if peak > 0 else y  # times the bias of float16, large values would overflow
     _add_waves(rows, seeds, unit, gains, waves)
-    seen, spectral, x, gain, order, given, made = _walk(
+    seen, x, gain, order, given, made = _walk(
         indptr,
         indices,
         data,
@@ -413,21 +411,66 @@ def search_part(
         stamp,
     )
     _clear_waves(rows, seeds, y, waves)
-    expanded, added = np.empty(order.shape[0], dtype=np.int32), np.empty(order.shape[0], dtype=np.float32)
-    for i in range(order.shape[0]):
-        expanded[i], added[i] = seen[order[i]], (x[order[i]] - spectral[order[i]]) * peak
+    for place in range(seen.shape[0]):
+        x[place] *= gain[place] * peak
     values, ids = np.empty(count, dtype=np.float32), np.empty(count, dtype=np.int32)
     held = np.int64(0)
     for place in range(given, seen.shape[0]):
         vertex = seen[place]
         if allowed.shape[0] == 0 or allowed[vertex]:
-            held = _offer(values, ids, held, x[place] * gain[place], vertex)
+            held = offer(values, ids, held, x[place], vertex)
     found, scores = np.empty(held + given, dtype=np.int64), np.empty(held + given, dtype=np.float32)
     for i in range(held):
-        found[i], scores[i] = ids[i], values[i] * peak
+        found[i], scores[i] = ids[i], values[i]
     for place in range(given):
         vertex = seen[place]
         if allowed.shape[0] == 0 or allowed[vertex]:
-            found[held], scores[held] = vertex, x[place] * gain[place] * peak
+            found[held], scores[held] = vertex, x[place]
             held += 1
-    return found[:held], scores[:held], expanded, added, seen.shape[0], made
+    return found[:held], scores[:held], seen, x, order.shape[0], made
+
+
+@jit
+def largest(values: Array) -> Any:
+    """The largest of some numbers, whatever their sign; 0 for none."""
+    peak = np.float32(0)
+    for value in values:
+        peak = max(peak, abs(value))
+    return peak
+
+
+@jit
+def values_at(
+    vertices: Array,
+    part_of: Array,
+    part: int,
+    rows: Any,
+    waves: Array,
+    peak: float,
+    balance: Array,
+    values: Array,
+    stamps: Array,
+    stamp: int,
+) -> Any:
+    """The scores of any vertices after a walk: as it left them, spectral where it was not, 0 elsewhere. (m,)
+
+    waves: as `search_part` left them, for y divided by its peak. values: of what was seen, by place.
+    """
+    out = np.zeros(vertices.shape[0], dtype=np.float32)
+    others, owners = np.empty(vertices.shape[0], dtype=np.int32), np.empty(vertices.shape[0], dtype=np.int64)
+    left = np.int64(0)
+    for i in range(vertices.shape[0]):
+        vertex = vertices[i]
+        if vertex >= part_of.shape[0]:
+            continue
+        if stamps[vertex] >> _PLACE_BITS == stamp:
+            out[i] = values[stamps[vertex] & _PLACE]
+        elif part_of[vertex] == part:
+            others[left], owners[left] = vertex, i
+            left += 1
+    found = np.empty(left, dtype=np.float32)
+    _score(rows, waves, others, found, np.int64(0), left)
+    for i in range(left):
+        gain = balance[others[i]] if balance.shape[0] else np.float32(1)
+        out[owners[i]] = found[i] * gain * peak
+    return out

@@ -149,7 +149,7 @@ def observe(
     """
     n, scales = snapshot.n_vertices, snapshot.graph.scales
     if outside is not None:
-        found = _joined(found, outside, n)
+        found = joined(found, outside, n)
         scales = None if scales is None else np.concatenate([scales, snapshot.added_scales])
     y = observation.observe(
         found,
@@ -165,7 +165,7 @@ def observe(
     return y if outside is None else _handed_on(y, snapshot.observing, n)
 
 
-def _joined(found: Neighbors, outside: Neighbors, n: int) -> Neighbors:
+def joined(found: Neighbors, outside: Neighbors, n: int) -> Neighbors:
     """The nearest of the graph and of what is outside of it, which is numbered behind. Lists as long as they were."""
     ids = np.hstack([found.ids, np.where(outside.ids < 0, -1, outside.ids + n)])
     products = np.hstack([found.similarities, outside.similarities])

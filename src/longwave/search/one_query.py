@@ -8,9 +8,9 @@ many threads as there are cores: one product with all of the basis takes longer 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,19 +20,23 @@ from longwave.rows.encoded import Compact, plain, stored_rows
 from longwave.search.blending import LAST, Anchor, Blending, candidate_count, near_count
 from longwave.search.euclidean import Euclidean
 from longwave.search.euclidean_view import SAME
-from longwave.search.first import SPREAD, lists_needed
+from longwave.search.first import SPREAD, joined, lists_needed, nearest_outside, nearest_vertices
 from longwave.search.queries import Queries
 from longwave.search.snapshot import Snapshot
 from longwave.search.trust import ASKED, chance
+from longwave.search.wanted import Wanted
 from longwave.solvers import BestFirst, Solver
 from longwave.solvers.graph_walk import ALL, ground_of, limits, walk
 from longwave.solvers.spectral import Spectral
 from longwave.stores.approximate import Approximate
 from longwave.stores.memory import Memory
 from longwave.threads import cores, run, turn
-from longwave.types import Array, Filter, Hits
+from longwave.types import Array, Filter, Hits, Neighbors, Sparse
 
 _NO_TARGETS: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+_NO_NUMBERS: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
+# Times the candidates: where fewer are allowed, a walk does not go far to find them.
+_FEW = 4
 # Queries that are worth threads.
 _MANY = 8
 _SPECTRAL = {complement: Spectral(complement) for complement in (True, False)}
@@ -40,10 +44,14 @@ _SPECTRAL = {complement: Spectral(complement) for complement in (True, False)}
 
 @dataclass(frozen=True, eq=False)
 class _Read:
-    """What the loops read of a snapshot: plain arrays. rows, row_scales: the vectors. scales: σ of the vertices."""
+    """What the loops read of a snapshot: plain arrays.
 
-    rows: Array
-    row_scales: Array
+    outside: targets outside of the graph (`query_loops.second_search`), or None. rows: the vectors of the graph, and
+    their scales. scales: σ of the vertices, then of what is outside of the graph.
+    """
+
+    outside: tuple[Any, Any, Any, Array] | None
+    rows: tuple[Array, ...]
     scales: Array
     reach: Array
     labels: Array
@@ -51,7 +59,7 @@ class _Read:
 
 
 def _read(snapshot: Snapshot) -> _Read | None:
-    """Made once; None where a snapshot is not usual: every vector an item, none added, none removed, kernel `Local`."""
+    """Made once; None where a snapshot is not usual: every vector an item, the kernel `Local`."""
     kept = snapshot.system.kept
     if "one query" not in kept:
         kept["one query"] = _read_of(snapshot)
@@ -64,12 +72,31 @@ def _read_of(snapshot: Snapshot) -> _Read | None:
     held = held.over if isinstance(held, Approximate) else held
     if not (isinstance(held, Memory) and isinstance(held.values, np.ndarray | Compact)) or graph.scales is None:
         return None
-    if snapshot.pooling is not None or snapshot.added is not None or snapshot.items.live is not None:
+    if snapshot.pooling is not None or (snapshot.added is not None and not snapshot.settings.balanced):
         return None
     if type(snapshot.similarity) is not Local or not BestFirst().serves(snapshot.system):
         return None
-    arrays = (*stored_rows(held.values), graph.scales, graph.reach, graph.labels, graph.component_sizes)
-    return _Read(*(plain(array) for array in arrays))
+    scales, outside = graph.scales, None
+    if snapshot.added is not None:
+        scales, ground = np.concatenate([scales, snapshot.added_scales]), ground_of(snapshot.system)
+        attached, total = ground.attached
+        outside = (_csr(snapshot.observing), _csr(attached), _csr(ground.shares), plain(total))
+    rows = tuple(plain(array) for array in stored_rows(held.values))
+    arrays = (plain(array) for array in (scales, graph.reach, graph.labels, graph.component_sizes))
+    return _Read(outside, rows, *arrays)
+
+
+def _csr(matrix: Sparse) -> tuple[Array, Array, Array]:
+    return plain(matrix.indptr, np.int64), plain(matrix.indices, np.int64), plain(matrix.data, np.float32)
+
+
+class _Candidates(NamedTuple):
+    """targets, scores: (c,). peak: the largest score of all that was reached. known: what trust is made of."""
+
+    targets: NDArray[np.int64]
+    scores: NDArray[np.float32]
+    peak: float
+    known: tuple[float, float, float]
 
 
 def serves(snapshot: Snapshot, queries: Queries, solver: Solver | Euclidean, blend: Blending | None) -> bool:
@@ -79,103 +106,141 @@ def serves(snapshot: Snapshot, queries: Queries, solver: Solver | Euclidean, ble
     return single and type(solver) is BestFirst and type(blend) is Anchor and _read(snapshot) is not None
 
 
-def answers(snapshot: Snapshot, queries: Queries, k: int, **options: Any) -> list[Hits | None]:
-    """Hits of every query, (1, k) each; None where one has to go the general way. Parameters as for `answer`."""
-    regions = queries.regions
+def answers(snapshot: Snapshot, queries: Queries, wanted: Wanted, **options: Any) -> list[Hits | None]:
+    """Hits of every query, (1, k) each; None where one has to go the general way. options: as for `answer`."""
+    regions, asked = queries.regions, _Question(snapshot, wanted, **options)
     if len(regions) < _MANY:
-        return [answer(snapshot, regions[q : q + 1], k, **options) for q in range(len(regions))]
+        return [asked.answer(regions[q : q + 1]) for q in range(len(regions))]
     found: list[Hits | None] = [None] * len(regions)
 
     def work(query: int) -> None:
-        found[query] = answer(snapshot, regions[query : query + 1], k, **options)
+        found[query] = asked.answer(regions[query : query + 1])
 
     with ThreadPoolExecutor(cores()) as pool:
         run(pool, work, range(len(regions)))
     return found
 
 
-def answer(
-    snapshot: Snapshot,
-    region: NDArray[np.float32],
-    k: int,
-    *,
-    filter: Filter,
-    neighbors: int,
-    solver: BestFirst,
-    blend: Anchor,
-) -> Hits | None:
-    """Hits of one query, (1, k); None where it has to go the general way. region: (1, d). Else as `scoring.search`."""
-    with turn():
-        return _answer(snapshot, region, k, filter, neighbors, solver, blend)
+@dataclass(frozen=True, eq=False)
+class _Question:
+    """What is asked of every query; parameters as for `scoring.search`."""
 
+    snapshot: Snapshot
+    wanted: Wanted
+    filter: Filter
+    neighbors: int
+    solver: BestFirst
+    blend: Anchor
 
-def _answer(
-    snapshot: Snapshot,
-    region: NDArray[np.float32],
-    k: int,
-    filter: Filter,
-    neighbors: int,
-    solver: BestFirst,
-    blend: Anchor,
-) -> Hits | None:
-    from longwave.rows import query_loops
+    def __post_init__(self) -> None:
+        self.wanted.mask  # noqa: B018  # made here, once for all threads
 
-    items, kernel, read = snapshot.items, snapshot.similarity, _read(snapshot)
-    assert isinstance(kernel, Local)
-    assert read is not None
-    k, query = min(k, items.n_live), region[0]
-    looked_up = min(max(lists_needed(snapshot, neighbors), near_count(blend, k)), snapshot.n_vertices)
-    began = perf_counter()
-    found = snapshot.vertices.search(region, looked_up)
-    ids, products = found.ids[0], found.similarities[0]
-    if ids[-1] < 0:
-        return None
-    second = perf_counter()
-    ground, count = ground_of(snapshot.system), candidate_count(blend, k)
-    own = _SPECTRAL[solver.complement]
-    # Numbers of one kind, whatever the user gave: the loops would be compiled again for each other kind.
-    observing = int(neighbors), kernel.neighbor, float(kernel.query_steepness), float(kernel.exponent)
-    spread = float(products[min(SPREAD, len(products)) - 1])
-    mixing = float(blend.weight), float(blend.steepness), float(blend.root), LAST
-    blending = 1 - SAME * len(query) ** 0.5, spread, *mixing
-    vectors, trusting = (read.rows, read.row_scales), (ASKED, read.reach, read.labels, read.sizes)
-    targets, part = _NO_TARGETS, int(ground.part_of[ids[0]])
-    if 0 <= part < ground.n_dense:
-        gains, at_zero = ground.gains(filter, own)
-        gains, scratch = gains[ground.columns[part]], ground.borrow()
-        targets, mixed, known = query_loops.second_search(
+    def answer(self, region: NDArray[np.float32]) -> Hits | None:
+        """Hits of one query, (1, k); None where it has to go the general way. region: (1, d)"""
+        with turn():
+            began = perf_counter()
+            lists = self._first(region)
+            second = perf_counter()
+            if lists[0].ids[0, -1] < 0:
+                return None
+            hits = self._second(region[0], *lists)
+        return None if hits is None else replace(hits, seconds=(second - began, perf_counter() - second))
+
+    def _first(self, region: NDArray[np.float32]) -> tuple[Neighbors, Neighbors]:
+        """The nearest vertices, and the nearest of all: the same where nothing is outside of the graph."""
+        snapshot = self.snapshot
+        count = max(lists_needed(snapshot, self.neighbors), near_count(self.blend, self.wanted.count))
+        found = nearest_vertices(snapshot, region, count)
+        outside = nearest_outside(snapshot, region, count)
+        return found, found if outside is None else joined(found, outside, snapshot.n_vertices)
+
+    def _second(self, query: NDArray[np.float32], found: Neighbors, near: Neighbors) -> Hits | None:
+        """From the lists of a query to its hits."""
+        hits = self._rank(query, near, self._candidates(found, near, few=self.wanted.few))
+        if hits is None and self.wanted.allowed is not None and not self.wanted.few:  # they are far from the query
+            hits = self._rank(query, near, self._candidates(found, near, few=True))
+        return hits
+
+    def _candidates(self, found: Neighbors, near: Neighbors, *, few: bool) -> _Candidates:
+        """Targets that may be hits, those outside of the graph last. few: all that are allowed, if need be."""
+        from longwave.rows import query_loops
+
+        wanted, solver, kernel, read = self.wanted, self.solver, self.snapshot.similarity, _read(self.snapshot)
+        assert isinstance(kernel, Local)
+        assert read is not None
+        ground, own = ground_of(self.snapshot.system), _SPECTRAL[solver.complement]
+        count, mask = candidate_count(self.blend, wanted.count), ALL if wanted.mask is None else wanted.mask
+        chosen = wanted.targets if few and wanted.targets is not None else _NO_TARGETS
+        share = 1.0 if 0 < len(chosen) < _FEW * count else wanted.share  # all of them will be scored
+        # Numbers of one kind, whatever the user gave: the loops would be compiled again for each other kind.
+        observing = int(self.neighbors), kernel.neighbor, float(kernel.query_steepness), float(kernel.exponent)
+        lists = found.ids[0], found.similarities[0], near.ids[0], near.similarities[0]
+        trusting = ASKED, read.reach, read.labels, read.sizes
+        part = int(ground.part_of[found.ids[0, 0]])
+        if 0 <= part < ground.n_dense:
+            gains, at_zero = ground.gains(self.filter, own)
+            gains, scratch = gains[ground.columns[part]], ground.borrow()
+            candidates = query_loops.second_search(
+                *lists,
+                observing,
+                read.scales,
+                ground.part_of,
+                part,
+                ground.graph,
+                ground.rows[part],
+                limits(ground, at_zero if solver.complement else 0.0, self.filter, count, solver, share),
+                gains,
+                ground.balance,
+                mask,
+                chosen,
+                read.outside,
+                np.zeros(len(gains), dtype=np.float32),
+                scratch.stamps,
+                scratch.next_walk(),
+                trusting,
+            )
+            ground.give_back(scratch)
+            if len(candidates[0]):
+                return _Candidates(*candidates)
+        # y is in several parts, or in small ones
+        vertices, y = query_loops.observed(*lists[2:], observing, read.scales, ground.n, read.outside)
+        known = query_loops.trust_features(*lists[:2], ASKED, vertices, y, *trusting[1:])
+        more = np.union1d(lists[2][lists[2] >= 0], chosen)
+        options: dict[str, Any] = {"allowed": None if mask is ALL else mask, "share": share, "walking": solver}
+        walked = walk(ground, vertices, y, self.filter, own, count=count, more=more, **options)
+        targets, scores = walked.targets, walked.scores
+        return _Candidates(targets, scores, walked.peak, known)
+
+    def _rank(self, query: NDArray[np.float32], near: Neighbors, candidates: _Candidates) -> Hits | None:
+        """The best candidates; None where they are too few."""
+        from longwave.rows import query_loops
+
+        items, wanted, blend, read = self.snapshot.items, self.wanted, self.blend, _read(self.snapshot)
+        assert read is not None
+        targets, n, beyond = candidates.targets, self.snapshot.n_vertices, _NO_NUMBERS
+        if (len(targets) if wanted.allowed is not None else items.count_in(targets)) < wanted.count:
+            return None
+        if self.snapshot.added is not None:
+            beyond = self.snapshot.added.vectors.rows(targets[targets >= n] - n) @ query
+        ids, products = near.ids[0], near.similarities[0]
+        mixed = query_loops.anchored(
+            *read.rows,
+            beyond,
+            query,
+            targets,
+            candidates.scores,
+            candidates.peak,
             ids,
             products,
-            query,
-            observing,
-            read.scales,
-            ground.part_of,
-            part,
-            ground.graph,
-            ground.rows[part],
-            limits(ground, at_zero if solver.complement else 0.0, filter, count, solver),
-            gains,
-            ground.balance,
-            ALL,
-            np.zeros(len(gains), dtype=np.float32),
-            scratch.stamps,
-            scratch.next_walk(),
-            vectors,
-            blending,
-            trusting,
+            1 - SAME * len(query) ** 0.5,
+            float(products[min(SPREAD, len(products)) - 1]),
+            float(blend.weight),
+            float(blend.steepness),
+            float(blend.root),
+            LAST,
         )
-        ground.give_back(scratch)
-    if not len(targets):  # y is in several parts, or in small ones
-        vertices, y = query_loops.observe(ids, products, *observing, read.scales)
-        if not len(vertices):
-            return None
-        walked = walk(ground, vertices, y, filter, own, count=count, more=np.sort(ids), walking=solver)
-        targets = walked.targets
-        mixed = query_loops.anchored(*vectors, query, targets, walked.scores, ids, products, *blending)
-        known = query_loops.trust_features(ids, products, ASKED, vertices, y, *trusting[1:])
-    if items.count_in(targets) < k:
-        return None
-    order = np.lexsort((targets, -mixed))[:k]  # ties by lower number
-    places, values = items.expand(targets[order][None, :], mixed[order][None, :], k)
-    seconds = second - began, perf_counter() - second
-    return Hits(items.ids[places], values, confidence=chance(np.array([known])), route="sublinear", seconds=seconds)
+        order = np.lexsort((targets, -mixed))  # ties by lower number
+        order = order[: wanted.count] if items.live is None and wanted.allowed is None else order
+        best = targets[order][None, :], mixed[order][None, :]
+        places, values = items.expand(*best, wanted.count, wanted.allowed)
+        return Hits(items.ids[places], values, confidence=chance(np.array([candidates.known])), route="sublinear")

@@ -212,8 +212,8 @@ def _unpack_items(arrays: Mapping[str, Array], ids: Array, m: int) -> Items:
     item_of = take_places(arrays, "item_of", given, len(ids)) if "item_of" in arrays else None
     if not len(ids) or (item_of is None and len(ids) != given):
         raise ValueError(f"{given} vectors and {len(ids)} ids do not fit each other")
-    if row_of is not None and len(np.unique(row_of)) != m:
-        raise ValueError(f"row_of names {len(np.unique(row_of))} of {m} vectors")
+    if row_of is not None and not (named := np.bincount(row_of, minlength=m) > 0).all():
+        raise ValueError(f"row_of names {np.count_nonzero(named)} of {m} vectors")
     removed = take_places(arrays, "removed", None, len(ids)) if "removed" in arrays else None
     if removed is not None and ((removed[1:] <= removed[:-1]).any() or not 0 < len(removed) < len(ids)):
         raise ValueError("removed does not ascend, or names all items")

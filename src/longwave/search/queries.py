@@ -83,7 +83,7 @@ def examples(
     missing = np.setdiff1d(np.arange(len(places)), groups[seen])
     if missing.size:
         raise InputError(f"item {items.ids[places[missing[0]]].item()!r} is a zero vector: nothing is like it")
-    found = where is None or bool(np.isin(places, allowed(snapshot, where)).any())
+    found = where is None or bool(allowed(snapshot, where)[places].any())
     return vectors[seen], groups[seen], items.ids[places] if found else None
 
 

@@ -30,6 +30,7 @@ from longwave.search.queries import Queries
 from longwave.search.ranking import best_of, best_with_ties
 from longwave.search.snapshot import Snapshot
 from longwave.search.trust import confidence
+from longwave.search.wanted import Wanted
 from longwave.solvers import BestFirst, Solver
 from longwave.solvers.system import SublinearSolver
 from longwave.types import Array, Filter, Hits
@@ -37,23 +38,8 @@ from longwave.types import Array, Filter, Hits
 # Scores held at a time: 2^25 float64 are 256 MB, and a solver holds a handful of such arrays.
 _SCORE_NUMBERS = 1 << 25
 _NONE = np.zeros(0, dtype=np.int64)
-#: Of the targets, that must be left by what was removed and by `where` for a search to go by candidates alone.
+#: Of the targets, that must be left by what was removed for a search to go by candidates alone.
 LEAST_SHARE = 0.05
-# How often more candidates are asked for, each time four times as many.
-_ATTEMPTS = 3
-
-
-@dataclass(frozen=True, eq=False)
-class Wanted:
-    """How many items, and which of them: all that are there, or those allowed, as items and as targets (ascending).
-
-    share: of the targets, that are wanted.
-    """
-
-    count: int
-    allowed: NDArray[np.int64] | None
-    targets: NDArray[np.int64] | None
-    share: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,23 +63,22 @@ def search(
     solver: Solver | Euclidean,
     blend: Blending | None,
     plan: Plan,
-    allowed: NDArray[np.int64] | None,
+    allowed: NDArray[np.bool_] | None,
 ) -> Hits:
-    """Both searches and what lies between. Parameters as for `Index.search`, checked. allowed: items, ascending."""
-    wanted = _wanted(snapshot, k, allowed)
+    """Both searches and what lies between. Parameters as for `Index.search`, checked. allowed: of the items, (N,)."""
+    wanted = Wanted.of(snapshot, k, allowed)
     if isinstance(solver, Euclidean):
         return _join([_euclidean(snapshot, part, wanted) for part in _batches(snapshot, queries)])
     formula = Formula(filter, solver, blend)
     options = {"neighbors": neighbors, "cut": cut, "region_sum": region_sum}
     general = partial(_general, snapshot, wanted=wanted, formula=formula, plan=plan, k=k, options=options)
-    usual = plan.is_few(1, k) and wanted.share >= LEAST_SHARE
-    usual = usual and cut is None and allowed is None and region_sum == SUMS[0]
+    usual = plan.is_few(1, k) and cut is None and region_sum == SUMS[0]
     if not (usual and one_query.serves(snapshot, queries, solver, blend)):
         return general(queries)
     assert isinstance(solver, BestFirst)
     assert isinstance(blend, Anchor)
     own = {"filter": filter, "neighbors": neighbors, "solver": solver, "blend": blend}
-    answers = one_query.answers(snapshot, queries, k, **own)
+    answers = one_query.answers(snapshot, queries, wanted, **own)
     hits = [general(queries.some(q, q + 1)) if found is None else found for q, found in enumerate(answers)]
     if len(hits) == 1:
         return hits[0]
@@ -113,7 +98,7 @@ def _general(
 ) -> Hits:
     """Queries of every kind: from candidates where they are few, else all items."""
     solver, blend = formula.solver, formula.blend
-    few = plan.is_few(len(queries), k) and wanted.share >= LEAST_SHARE
+    few = plan.is_few(len(queries), k) and (wanted.share >= LEAST_SHARE or wanted.allowed is not None)
     few = few and isinstance(solver, SublinearSolver) and solver.serves(snapshot.system)
     looked_up = lists_needed(snapshot, options["neighbors"])
     if few and blend is not None:
@@ -136,14 +121,6 @@ def _general(
     return replace(_join(answers), seconds=seconds)
 
 
-def _wanted(snapshot: Snapshot, k: int, allowed: NDArray[np.int64] | None) -> Wanted:
-    items, live = snapshot.items, snapshot.live_targets
-    if allowed is None:
-        return Wanted(min(k, items.n_live), None, None, 1.0 if live is None else len(live) / items.n_targets)
-    targets = np.unique(items.target_of(allowed))
-    return Wanted(min(k, len(allowed)), allowed, targets, len(targets) / items.n_targets)
-
-
 def _batches(snapshot: Snapshot, queries: Queries) -> list[Queries]:
     """Queries cut so that scores of all targets, and products with all vectors, fit the memory meant for them."""
     largest = int(np.bincount(queries.query_of).max())
@@ -156,14 +133,13 @@ def _batches(snapshot: Snapshot, queries: Queries) -> list[Queries]:
 
 def _euclidean(snapshot: Snapshot, queries: Queries, wanted: Wanted) -> Hits:
     scores = euclidean_scores(queries.summed(), snapshot.vectors, snapshot.whole_pooling)
-    left = snapshot.live_targets if wanted.targets is None else wanted.targets
-    return _hits(snapshot, *best_of(scores, wanted.count, left), wanted)
+    return _hits(snapshot, *best_of(scores, wanted.count, wanted.targets), wanted)
 
 
 def _rank(snapshot: Snapshot, asked: Asked, wanted: Wanted, formula: Formula) -> Hits:
     """Scores of all targets that are there, and the best of them."""
     solution = formula.solver(snapshot.system, asked.observed, formula.filter)
-    live, left, found = snapshot.live_targets, wanted.targets, solution.scores
+    live, left, found = snapshot.live_targets, None if wanted.allowed is None else wanted.targets, solution.scores
     if live is not None:
         found = found[:, live]
         left = None if left is None else np.searchsorted(live, left)
@@ -184,12 +160,12 @@ def _rank_few(snapshot: Snapshot, asked: Asked, wanted: Wanted, formula: Formula
         near = _NONE
         if formula.blend is not None:
             near = _nearest_targets(snapshot, one, _near_count(formula.blend, wanted))
-        ranked, count = None, ceil(candidate_count(formula.blend, wanted.count) / wanted.share)
-        for _ in range(_ATTEMPTS):  # what is removed or not allowed may fill a list; a longer one has others
-            ranked = _rank_candidates(snapshot, one, wanted, formula, count, near)
-            if ranked is not None or wanted.share == 1:
-                break
-            count *= 4
+        count = ceil(candidate_count(formula.blend, wanted.count) / max(wanted.share, LEAST_SHARE))
+        if wanted.share < LEAST_SHARE and wanted.targets is not None:  # all that are allowed
+            near = np.union1d(near, wanted.targets)
+        ranked = _rank_candidates(snapshot, one, wanted, formula, count, near)
+        if ranked is None and wanted.share < 1:  # what is removed or not allowed may fill a list; a longer one, then
+            ranked = _rank_candidates(snapshot, one, wanted, formula, 4 * count, near)
         if ranked is None:
             return None
         found.append(replace(ranked, route="sublinear"))
@@ -204,15 +180,13 @@ def _rank_candidates(
     assert isinstance(solver, SublinearSolver)
     targets, scores = solver.candidates(snapshot.system, asked.observed, formula.filter, count=count, more=near)
     if snapshot.live is not None:
-        kept = snapshot.live[targets]
-        targets, scores = targets[kept], scores[kept]
+        targets, scores = _kept(targets, scores, snapshot.live)
     if not len(targets):
         return None
     if formula.blend is not None:
         scores = formula.blend(scores[None, :], EuclideanView(snapshot, asked, targets), formula.filter)[0]
-    if wanted.targets is not None:
-        kept = _among(targets, wanted.targets)
-        targets, scores = targets[kept], scores[kept]
+    if wanted.mask is not None:
+        targets, scores = _kept(targets, scores, wanted.mask)
     if formula.blend is None and not _enough(scores, wanted.count):
         return None
     if (len(targets) if wanted.allowed is not None else snapshot.items.count_in(targets)) < wanted.count:
@@ -222,10 +196,10 @@ def _rank_candidates(
     return _hits(snapshot, targets[order][None, :], scores[order][None, :], wanted)
 
 
-def _among(numbers: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which of some numbers are among others, which ascend."""
-    places = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
-    return np.asarray(known[places] == numbers)
+def _kept(targets: NDArray[np.int64], scores: Array, mask: NDArray[np.bool_]) -> tuple[NDArray[np.int64], Array]:
+    """Those of some targets that a mask of all leaves."""
+    kept = mask[targets]
+    return targets[kept], scores[kept]
 
 
 def _enough(scores: Array, k: int) -> bool:
@@ -235,7 +209,8 @@ def _enough(scores: Array, k: int) -> bool:
 
 def _near_count(blend: Blending, wanted: Wanted) -> int:
     """Nearest targets that are candidates of a blend; more where some of them are not allowed."""
-    return int(near_count(blend, wanted.count) / (1.0 if wanted.allowed is None else wanted.share))
+    share = 1.0 if wanted.allowed is None else max(wanted.share, LEAST_SHARE)
+    return int(near_count(blend, wanted.count) / share)
 
 
 def _nearest_targets(snapshot: Snapshot, asked: Asked, count: int) -> NDArray[np.int64]:

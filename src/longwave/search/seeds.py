@@ -21,6 +21,7 @@ from longwave.search.euclidean import Euclidean
 from longwave.search.ranking import best_of
 from longwave.search.scoring import LEAST_SHARE
 from longwave.search.snapshot import Snapshot
+from longwave.search.wanted import Wanted
 from longwave.solvers import Solver, System
 from longwave.solvers.system import SublinearSolver
 from longwave.types import Array, Filter, Hits, Sparse
@@ -72,7 +73,7 @@ def search(
     filter: Filter,
     solver: Solver,
     plan: Plan,
-    allowed: NDArray[np.int64] | None,
+    allowed: NDArray[np.bool_] | None,
 ) -> Hits:
     """The items that waves from y reach best. y: CSR (q, n). Parameters as for `Index.search`, checked."""
     if kind not in KINDS:
@@ -81,48 +82,39 @@ def search(
         # Without the basis: its products take most of the time of a step. On graphs of ten edges a vertex, n = 20,000,
         # rank 300, this is 4 to 8 times as fast as `Hybrid`, at α from 0.85 to 0.99.
         solver = solver_within(plan.tolerance, filter, False)
-    items = snapshot.items
-    targets = snapshot.live_targets if allowed is None else np.unique(items.target_of(allowed))
-    count = min(k, items.n_live if allowed is None else len(allowed))
-    share = 1.0 if targets is None else len(targets) / items.n_targets
-    few = kind == "manifold" and plan.is_few(y.shape[0], k) and share >= LEAST_SHARE
+    wanted = Wanted.of(snapshot, k, allowed)
+    few = kind == "manifold" and plan.is_few(y.shape[0], k) and wanted.share >= LEAST_SHARE
     if few and isinstance(solver, SublinearSolver) and solver.serves(snapshot.system):
         alone = (sp.csr_array(y[[row]]) for row in range(y.shape[0]))
-        found = [_one(snapshot, own, count, share, filter, solver, targets) for own in alone]
+        found = [_one(snapshot, own, wanted, filter, solver) for own in alone]
         if all(hits is not None for hits in found):
             places, scores = (np.vstack([hits[part] for hits in found if hits is not None]) for part in (0, 1))
-            return replace(_hits(snapshot, places, scores, count, allowed), route="sublinear")
+            return replace(_hits(snapshot, places, scores, wanted), route="sublinear")
     pagerank = kind == "pagerank"
     system, signal = (_walking(snapshot), _spread(snapshot, y)) if pagerank else (snapshot.system, y)
     solution = solver(system, signal, filter)
     scores = solution.scores
     if pagerank:
         scores = scores / np.maximum(np.abs(_mass(snapshot, y, filter)), 1e-30)[:, None]
-    places, best = best_of(np.asarray(scores, dtype=np.float32), count, targets)
-    made = _hits(snapshot, places, best, count, allowed)
+    places, best = best_of(np.asarray(scores, dtype=np.float32), wanted.count, wanted.targets)
+    made = _hits(snapshot, places, best, wanted)
     route = "exact" if plan.route == "exact" else "basis"
     return replace(made, errors=solution.errors, steps=solution.steps, route=route)
 
 
 def _one(
-    snapshot: Snapshot,
-    y: Sparse,
-    count: int,
-    share: float,
-    filter: Filter,
-    solver: SublinearSolver,
-    wanted: NDArray[np.int64] | None,
+    snapshot: Snapshot, y: Sparse, wanted: Wanted, filter: Filter, solver: SublinearSolver
 ) -> tuple[Array, Array] | None:
     """One query from candidates alone; None where they are too few."""
-    asked = int(max(2 * count, 100) / share) + 1
+    asked = int(max(2 * wanted.count, 100) / wanted.share) + 1
     none = np.zeros(0, dtype=np.int64)
     targets, scores = solver.candidates(snapshot.system, y, filter, count=asked, more=none)
-    if wanted is not None:
-        kept = np.isin(targets, wanted)
+    if wanted.mask is not None:
+        kept = wanted.mask[targets]
         targets, scores = targets[kept], scores[kept]
-    if np.count_nonzero(scores > 0) < count:
+    if np.count_nonzero(scores > 0) < wanted.count:
         return None
-    order = np.argsort(-scores, kind="stable")[:count]
+    order = np.argsort(-scores, kind="stable")[: wanted.count]
     return targets[order][None, :], scores[order][None, :]
 
 
@@ -155,8 +147,6 @@ def _mass(snapshot: Snapshot, y: Sparse, filter: Filter) -> NDArray[np.float64]:
     return np.asarray(weighted.sum(axis=1), dtype=np.float64).ravel()
 
 
-def _hits(
-    snapshot: Snapshot, targets: NDArray[np.int64], scores: Array, count: int, allowed: NDArray[np.int64] | None
-) -> Hits:
-    places, values = snapshot.items.expand(targets, scores, count, allowed)
+def _hits(snapshot: Snapshot, targets: NDArray[np.int64], scores: Array, wanted: Wanted) -> Hits:
+    places, values = snapshot.items.expand(targets, scores, wanted.count, wanted.allowed)
     return Hits(snapshot.items.ids[places], values)

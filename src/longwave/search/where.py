@@ -19,8 +19,8 @@ from longwave.types import Hits
 Where: TypeAlias = ArrayLike | Mapping[str, Any] | Condition
 
 
-def allowed(snapshot: Snapshot, where: Where) -> NDArray[np.int64]:
-    """The items that are left, ascending; none at all is an error."""
+def allowed(snapshot: Snapshot, where: Where) -> NDArray[np.bool_]:
+    """Whether each item is left; none at all is an error. (N,)"""
     items = snapshot.items
     if isinstance(where, str) and items.ids.dtype.kind != "U":
         raise InputError(
@@ -31,8 +31,8 @@ def allowed(snapshot: Snapshot, where: Where) -> NDArray[np.int64]:
         return items.allowed(where)
     condition = parse(where)
     mask = condition.mask(need_metadata(snapshot.metadata).table)
-    left = np.flatnonzero(mask if items.live is None else mask & items.live)
-    if not len(left):
+    left: NDArray[np.bool_] = mask if items.live is None else mask & items.live
+    if not left.any():
         raise InputError(f"no item meets the condition: {str(condition)[:400]}; widen it")
     return left
 

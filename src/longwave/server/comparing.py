@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 from starlette.responses import Response
 
 from longwave.errors import InputError
@@ -116,8 +115,8 @@ def _both(state: State, where: Any, within: Sequence[Any] | None) -> Any:
     """What a condition and a selection leave together, as ids; the one that is given where the other is not."""
     if where is None or within is None:
         return within if where is None else where
-    left = np.intersect1d(allowed(state.index, where), allowed(state.index, within))
-    if not len(left):
+    left = allowed(state.index, where) & allowed(state.index, within)
+    if not left.any():
         raise InputError("no item of the selection meets the condition; widen one of them")
     return state.index.items.ids[left]
 

@@ -60,9 +60,9 @@ class Spectral:
         own = sp.csr_array((observation.data * direct, observation.indices, observation.indptr), observation.shape)
         return waves, system.passed(own)
 
-    def gains(self, spectrum: Spectrum, filter: Filter) -> tuple[NDArray[np.float32], float]:
+    def gains(self, spectrum: Spectrum, filter: Filter, *, warn: bool = True) -> tuple[NDArray[np.float32], float]:
         """What every wave is multiplied with, and h(0). Warns of a filter that a cut basis does not serve. (r,)"""
-        if spectrum.next_eigenvalue is not None:
+        if warn and spectrum.next_eigenvalue is not None:
             warn_if_left_out(filter, spectrum.eigenvalues, spectrum.next_eigenvalue, complement=self.complement)
         floor = at_zero(filter)
         gains = response(filter, spectrum.eigenvalues) - (floor if self.complement else 0.0)
