@@ -30,9 +30,10 @@ KIND = "links"
 _CHOSEN, _MOST = 32, 48
 # How much nearer another must be to lead there in its place: 0.4 of the squared distance.
 _SLACK = 0.4
-# One row in so many is an entry, as far as their codes have so many numbers, which take 0.1 ms. The first share that
-# leads to the neighbours with an easy search is taken: where a collection falls apart, more entries help most.
-_SHARES, _CODED = (64, 32, 16), 1 << 21
+# One row in so many is an entry, as far as their codes have so many numbers; 2^21 take 0.1 ms. The first share that leads
+# to the neighbours with an easy search is taken, else the first that leads there: where a collection falls apart, or is
+# large, more entries help most.
+_SHARES = {64: 1 << 21, 32: 1 << 22, 16: 1 << 23}
 _EASY = 64
 # Entries beside these, one for each part that no link leads to.
 _UNREACHED = 20_000
@@ -209,14 +210,16 @@ def build(
     order, ways, target = rng.permutation(n).astype(np.int32), Ways.between(rows, lists), target or TARGET
     queries = strange_queries(rows, min(_SAMPLE, n), rng)
     worst = nearest(queries, rows, k=min(k, n)).similarities[:, -1:]
-    for share in _SHARES:
-        entries = order[: max(1, min(n // share, _CODED // dimension))]
+    tried = []
+    for share, numbers in _SHARES.items():
+        entries = order[: max(1, min(n // share, numbers // dimension))]
         entries = np.concatenate([entries, ways.unreached(entries)])
         known = Structure(KIND, _EFFORTS[0], 0.0, min(k, n))
         made = Links(rows, ways, entries, compact(rows[entries], "int8"), known).tried(queries, worst, target)
         if made.facts.recall >= target and made.facts.effort <= _EASY:
-            break
-    return made
+            return made
+        tried.append(made)
+    return next((made for made in tried if made.facts.recall >= target), tried[-1])
 
 
 def _numbers(arrays: Mapping[str, Array], name: str, end: int) -> NDArray[np.int32]:
