@@ -57,6 +57,7 @@ clean:
 # .venv/.EXTRA: the package with that extra, installed anew whenever pyproject.toml changes.
 $(VENV)/.%: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Longwave needs Python 3.11 or later")'
+	@echo "Installing Longwave with [$*] into $(VENV): a minute or two, once"
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	touch $@

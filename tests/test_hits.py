@@ -110,3 +110,13 @@ def test_without_pandas_the_error_says_what_to_do(hits, monkeypatch):
 
 def test_a_notebook_shows_a_table(hits):
     assert "<table" in hits._repr_html_()
+
+
+def test_printed_hits_are_a_short_table():
+    many = lw.Hits(np.arange(24).reshape(2, 12), np.linspace(1, 0, 24).reshape(2, 12), queries=np.array([4, 9]))
+    lines = str(many).splitlines()
+    assert lines[:2] == ["query 4", "   1  1.0000  0"]
+    assert lines[11:13] == ["      … 2 more", "query 9"]
+    one = lw.Hits(np.array([["a"]]), np.array([[0.5]]), columns={"year": [[1999]]})
+    assert str(one) == "   1  0.5000  a  1999"
+    assert str(lw.Hits(np.zeros((12, 1), int), np.zeros((12, 1)))).splitlines()[-1] == "… 2 more queries"

@@ -80,4 +80,4 @@ else:
             raise AttributeError(f"module 'longwave' has no attribute '{name}'") from None
 
     def __dir__():
-        return sorted({*globals(), *__all__})
+        return sorted([*__all__, "__doc__", "__file__", "__name__", "__path__", "__version__"])

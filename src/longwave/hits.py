@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from longwave.errors import InputError, LongwaveError
 
+# Queries, and hits of each, that are printed.
+_SHOWN = 10
 # Titles of a table of hits.
 _OWN = ("query", "rank", "id", "score")
 
@@ -41,6 +43,9 @@ class Hits:
 
     >>> hits = Hits(np.array([[7, 3]]), np.array([[0.5, 0.25]]))
     >>> scores, ids = hits
+    >>> print(hits)
+       1  0.5000  7
+       2  0.2500  3
     >>> hits.records()
     [[{'rank': 1, 'id': 7, 'score': 0.5}, {'rank': 2, 'id': 3, 'score': 0.25}]]
     """
@@ -60,6 +65,21 @@ class Hits:
     def __repr__(self) -> str:
         known = ((field.name, getattr(self, field.name)) for field in fields(self) if field.name != "seconds")
         return f"Hits({', '.join(f'{name}={value!r}' for name, value in known if value is not None)})"
+
+    def __str__(self) -> str:
+        """The first hits of the first queries, for people."""
+        lines = []
+        for label, hits in list(zip(self._labels(None), self.records(), strict=True))[:_SHOWN]:
+            if self.n_queries > 1:
+                lines.append(f"query {label}")
+            for hit in hits[:_SHOWN]:
+                known = "  ".join(str(value) for value in hit.get("columns", {}).values())
+                lines.append(f"{hit['rank']:4}  {hit['score']:.4f}  {hit['id']}  {known}".rstrip())
+            if len(hits) > _SHOWN:
+                lines.append(f"      … {len(hits) - _SHOWN} more")
+        if self.n_queries > _SHOWN:
+            lines.append(f"… {self.n_queries - _SHOWN} more queries")
+        return "\n".join(lines)
 
     @property
     def n_queries(self) -> int:

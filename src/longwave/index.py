@@ -26,7 +26,7 @@ from longwave.search import explanation, extension, first, packing, scoring, sto
 from longwave.search import seeds as seeded
 from longwave.search.blending import Blending
 from longwave.search.composition import composition
-from longwave.search.defaults import blend_of, defaults, way
+from longwave.search.defaults import blend_of, defaults, named_solver, way
 from longwave.search.duplicates import duplicates
 from longwave.search.euclidean import Euclidean
 from longwave.search.explanation import Explanation
@@ -117,7 +117,7 @@ class Index(Snapshot):
         kind: str = "manifold",
         fold: float | None = None,
         diversity: float = 0.0,
-        filter: Filter | None = None,
+        filter: Filter | str | None = None,
         neighbors: int | None = None,
         blend: float | str | Blending | None = None,
         where: Where | None = None,
@@ -127,7 +127,7 @@ class Index(Snapshot):
         cut: int | None = None,
         region_sum: str = "similarities",
         tolerance: float | None = None,
-        solver: Solver | Euclidean | None = None,
+        solver: Solver | Euclidean | str | None = None,
         plan: Plan | str | None = None,
         on_error: str = "raise",
     ) -> Hits:
@@ -139,23 +139,23 @@ class Index(Snapshot):
         - k: how many hits, or "auto": as many as are relevant by their scores, `hits.counts` of each query.
         - fold: a cosine such as 0.98; hits nearer than that to a better one are left out, and named in `hits.folded`.
           diversity: from 0 to below 1, how much a hit that is like a better one along the manifold falls behind.
-        - filter: h, any function of the eigenvalues; nothing is rebuilt. neighbors: vectors that a query starts from.
-          blend: what Euclidean similarity adds: `Anchor()`, a weight or `Blend` for FSRw, 0 for nothing. The index's
-          own where nothing is said (`settings.search`).
+        - filter: h, any function of the eigenvalues, or text such as "heat:10"; nothing is rebuilt. neighbors: vectors
+          that a query starts from. blend: what Euclidean similarity adds: `Anchor()`, a weight or `Blend` for FSRw, 0
+          for nothing. The index's own where nothing is said (`settings.search`).
         - where: only these items: a mask (N,), a list of ids, or a condition on the metadata such as
-          {"year": {"$gte": 2020}}; scores are those of the search without it. columns: metadata to return with the
-          hits, in `hits.columns`.
+          {"year": {"$gte": 2020}} or "year>=2020"; scores are those of the search without it. columns: metadata to
+          return with the hits, in `hits.columns`.
         - query_groups: the query of each row, 0 … Q−1, for queries of several regions or examples. weights: of each row
           in its query, below 0 for what is not wanted.
         - cut: entries of y kept, all by default. region_sum: "similarities" (the paper) or "products" (its scripts).
         - tolerance: relative error that the answer may have; iterates on the graph where the basis is not enough.
           `hits.errors` and `hits.steps` tell. plan: another way to the answer than the index's own, such as "basis".
-          solver: how h(𝒲)y is evaluated; `Euclidean()` ranks without the graph.
+          solver: how h(𝒲)y is evaluated, also by name; `Euclidean()` ranks without the graph.
         - on_error: "raise", or "skip" to leave out queries with NaN or all-zero rows; `hits.queries` are the others.
 
         `hits.confidence` is the chance that the hits are at least as good as those of Euclidean search.
         """
-        asked_neighbors, shape = neighbors, Shape(k, fold, diversity)
+        asked_neighbors, shape, solver = neighbors, Shape(k, fold, diversity), named_solver(solver)
         filter, neighbors = defaults(self, filter, neighbors)
         check_counts(neighbors=neighbors, **({} if cut is None else {"cut": cut}))
         check_value(filter, "filter", "a value such as LowPass(0.99), or a function of the eigenvalues")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import longwave as lw
+from longwave.datasets import digits
 from longwave.errors import InputError
 from longwave.evaluation import label_judgements, mean_average_precision
 from longwave.search import blending
@@ -226,3 +227,39 @@ def test_blends_as_text(text, value):
 def test_bad_blends(text):
     with pytest.raises(InputError, match=r"blend|Anchor"):
         blending.parse(text)
+
+
+def test_filters_solvers_and_conditions_by_their_names():
+    data = digits()
+    index = lw.Index.build(data.vectors[:500], progress=False).with_metadata({"label": data.labels[:500]})
+    query = data.vectors[600]
+
+    def same(named, given):
+        assert index.search(query, 5, **named).ids.tolist() == index.search(query, 5, **given).ids.tolist()
+
+    same({"filter": "heat:10"}, {"filter": lw.Heat(10)})
+    same({"solver": "euclidean"}, {"solver": lw.Euclidean()})
+    same(
+        {"solver": "cg:1e-4", "filter": "lowpass:0.9"},
+        {"solver": lw.ConjugateGradient(1e-4), "filter": lw.LowPass(0.9)},
+    )
+    same({"where": "label=3,5"}, {"where": {"label": [3, 5]}})
+    for wrong, said in (
+        ({"filter": "warm:3"}, "unknown filter 'warm:3'"),
+        ({"solver": "best"}, "did you mean bestfirst"),
+        ({"where": "label"}, "there is no sign"),
+    ):
+        with pytest.raises(InputError, match=said):
+            index.search(query, 5, **wrong)
+
+
+def test_a_text_is_an_id_where_an_item_is_called_so():
+    data = digits()
+    names = [f"n{number}" for number in range(499)] + ["label=3"]
+    index = lw.Index.build(data.vectors[:500], ids=names, progress=False)
+    index = index.with_metadata({"label": data.labels[:500]})
+    assert index.search(data.vectors[600], 5, where="n7").ids.tolist() == [["n7"]]
+    assert index.search(data.vectors[600], 5, where="label=3").ids.tolist() == [["label=3"]]
+    assert index.search(data.vectors[600], 5, where="label=4").ids.shape == (1, 5)
+    with pytest.raises(InputError, match="no item with id 'n1000'"):
+        index.search(data.vectors[600], 5, where="n1000")

@@ -243,3 +243,70 @@ def test_conditions_and_removals_on_what_was_added(monkeypatch, tmp_path, collec
         half = grown.search(queries[number], 10, where=grown.ids % 2 == 0)
         assert (half.ids % 2 == 0).all()
     living.close()
+
+
+@pytest.fixture(scope="module")
+def apart():
+    """Digits, then three vectors like no other, which have no edges; on the short way."""
+    rows = np.vstack([digits().vectors[:1000], -16 * np.eye(64)[:3]]).astype(np.float32)
+    index = lw.Index.build(rows, spectrum=lw.Chebyshev(100), progress=False).accelerate(first=None, second="walk")
+    assert (index.graph.degrees[1000:] == 0).all()
+    return index, normalize(rows)
+
+
+def test_a_condition_changes_no_score_where_what_is_nearest_stands_alone_and_is_not_allowed(apart):
+    index, unit = apart
+    query, inside = unit[1000] + 0.7 * unit[5], np.arange(1003) < 1000
+    free, cut = index.search(query, 50), index.search(query, 50, where=inside)
+    _, here, there = np.intersect1d(free.ids, cut.ids, return_indices=True)
+    assert len(here) > 40
+    np.testing.assert_allclose(free.scores[0, here], cut.scores[0, there], atol=1e-3)
+    grown = index.extend((unit[1000] + 0.9 * unit[7])[None])
+    best = grown.search(unit[1000] + 0.85 * unit[7], 1, where=np.r_[inside, True])
+    assert best.ids.tolist() == [[1003]]
+    assert best.scores[0, 0] > 1.2
+
+
+def test_masks_of_every_kind_are_compiled_once(collection):
+    index, queries = collection
+    mask = np.arange(2 * len(index)) % 3 > 0
+    plain = mask[: len(index)].copy()
+    index.search(queries[0], 5, where=plain)
+    known = len(query_loops.second_search.signatures)
+    frozen = plain.copy()
+    frozen.flags.writeable = False
+    for other in (frozen, mask[::2], plain.tolist(), np.asfortranarray(plain)):
+        assert index.search(queries[0], 5, where=other).n_queries == 1
+    assert len(query_loops.second_search.signatures) == known
+
+
+def test_shares_as_printed_go_the_general_way(monkeypatch, collection):
+    index, queries = collection
+    grown = index.extend(queries[:40], normalized=False)
+    short, general = both(monkeypatch, grown, queries[50], 10)
+    np.testing.assert_array_equal(short.ids, general.ids)
+    np.testing.assert_array_equal(short.scores, general.scores)
+
+
+def test_queries_that_observe_nothing_are_told_once_with_their_numbers(tmp_path):
+    """What was added is expressed by vertices, and those of three digits are removed afterwards."""
+    data = digits()
+    index = lw.Index.build(data.vectors[:1500], spectrum=lw.Chebyshev(100), progress=False)
+    index.accelerate(first=None, second="walk").save(tmp_path / "living")
+    with lw.open(tmp_path / "living") as living:
+        living.add(data.vectors[1530:], ids=np.arange(1530, len(data.vectors)))
+        living.remove(np.flatnonzero(np.isin(data.labels[:1500], [1, 2, 3])))
+        with pytest.warns(lw.LongwaveWarning, match=r"of 30 queries \(the first is") as told:
+            hits = living.search(data.vectors[1500:1530], 5)
+    assert len(told) == 1
+    assert hits.ids.shape == (30, 5)
+
+
+def test_nearly_everything_removed(tmp_path):
+    vectors = digits().vectors[:600]
+    lw.Index.build(vectors, progress=False).save(tmp_path / "few")
+    with lw.open(tmp_path / "few") as living:
+        living.remove(np.arange(4, 600))
+        hits = living.search(vectors[500], 10)
+        assert sorted(hits.ids[0].tolist()) == [0, 1, 2, 3]
+        assert living.search(vectors[:20], 2).ids.max() < 4

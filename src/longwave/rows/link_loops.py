@@ -167,6 +167,8 @@ def nearest_coded(
                 found, least = _best_rows(values, scales, biased[q], k)
             best = np.empty(found.shape[0], dtype=np.float32)
             score_rows(values, scales, OWN_ROWS, found, biased[q], best, np.int64(0), found.shape[0])
+            for value in best:
+                least = least if value == value else -np.inf  # not a number: the rows are damaged
             _put_in_order(best, found)
             if tried >= n or best[k - 1] >= least + means[q] + error:
                 break

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from longwave.rows.compiled import Array
+from longwave.rows.compiled import Array, _serial
 from longwave.rows.row_loops import jit
 from longwave.rows.walk_loops import offer
 
-# Of them, that are scored for each that is wanted.
+# Targets outside of the graph that are scored for each that is looked for.
 _SPARE = 2
 
 
@@ -55,7 +55,7 @@ def _put(vertices: Array, y: Array, size: int, vertex: int, weight: float) -> in
     return size + 1
 
 
-@jit
+@_serial(nogil=True)
 def hanging_on(
     seen: Array, scores: Array, near: Array, n: int, allowed: Array, attached: Any, total: Array, count: int
 ) -> Any:
@@ -63,7 +63,8 @@ def hanging_on(
 
     A score there is a mean of those of some vertices, so one that is among the best hangs on one that is. Where many
     do, those that could be largest are taken: what was not seen scores no more than the last of the best that were.
-    seen, scores: vertices. attached: CSR, the targets that consist of each vertex. total: (a,) the sum of the shares.
+    seen, scores: vertices. attached: CSR, the targets that consist of each vertex. total: (a,) the sum of the shares;
+    an array as long as this is filled, as the first search has read as much of what was added.
     """
     ends, columns, entries = attached
     room = near.shape[0]
@@ -121,7 +122,7 @@ def entries_of(targets: Array, n: int, shares: Any) -> Any:
 
 
 @jit
-def add_sums(targets: Array, n: int, shares: Any, scores: Array, out: Array) -> None:
+def put_sums(targets: Array, n: int, shares: Any, scores: Array, out: Array) -> None:
     """out = ψf for the targets outside of the graph. scores: f of `entries_of`."""
     ends, _, entries = shares
     place = np.int64(0)

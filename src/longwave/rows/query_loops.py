@@ -12,10 +12,13 @@ from typing import Any
 import numpy as np
 
 from longwave.rows.compiled import Array, _serial
-from longwave.rows.outside_loops import add_sums, entries_of, handed_on, hanging_on
+from longwave.rows.outside_loops import entries_of, handed_on, hanging_on, put_sums
 from longwave.rows.row_loops import OWN_ROWS, jit, score_rows, stored_bias
-from longwave.rows.walk_loops import largest, search_part, values_at
+from longwave.rows.walk_loops import peak_of, search_part, values_at
 
+#: How the second search of one query ended: it found enough, or all that can be reached; it went as far as it may; y is
+#: in several parts of U, or in none, and nothing was done.
+FOUND, GAVE_UP, SEVERAL_PARTS = 0, 1, 2
 # Squared distances below this are rounding of float32 products (`graph.weights`).
 _ROUNDING = 1e-6
 
@@ -173,7 +176,8 @@ def second_search(
     gains: Array,
     balance: Array,
     allowed: Array,
-    chosen: Array,
+    fallback: Array,
+    wanted: int,
     outside: Any,
     waves: Array,
     stamps: Array,
@@ -185,18 +189,20 @@ def second_search(
     Where all of y is in one part of U, as nearly always. ids, products: the nearest vertices. near, nearness: the same
     where nothing is outside of the graph, else the nearest of both; numbers from n on are outside. observing: arguments
     of `observe`, beside the list and the scales. part_of: (n,), of the vertices; part: that of the nearest. graph,
-    rows, limits, gains, balance, allowed, waves, stamps, stamp: for `search_part`. chosen: targets that
-    are the candidates where the walk finds too few; (0,) for none. outside: None, or ψ to hand y on with, ψᵀ, ψ, and
+    rows, limits, gains, balance, allowed, waves, stamps, stamp: for `search_part`. fallback: all
+    targets that are allowed, which are the candidates where the walk does not find enough; (0,) for none. wanted: hits
+    that there must be. outside: None, or ψ to hand y on with, ψᵀ, ψ, and
     the sum of ψ of each target. trusting: for `trust_features`.
-    -> candidates, those outside last, none where y is in several parts; their scores; the largest score of all; what
-    trust is made of
+    -> candidates, those outside last; their scores; the largest score of all; what trust is made of; how it ended
     """
     n = part_of.shape[0]
     vertices, y = observed(near, nearness, observing, scales, n, outside)
     known = trust_features(ids, products, trusting[0], vertices, y, *trusting[1:])
+    several = vertices.shape[0] == 0
     for vertex in vertices:
-        if part_of[vertex] != part:
-            return vertices[:0], y[:0], np.float32(0), known
+        several = several or part_of[vertex] != part
+    if several:
+        return vertices[:0], y[:0], np.float32(0), known, SEVERAL_PARTS
     seeds, size = np.empty(vertices.shape[0] + near.shape[0], dtype=np.int64), vertices.shape[0]
     for i in range(size):  # one by one: what numba makes of a slice takes seconds to compile
         seeds[i] = vertices[i]
@@ -204,20 +210,22 @@ def second_search(
         if 0 <= vertex < n and part_of[vertex] == part:
             seeds[size] = vertex
             size += 1
-    found, _, seen, values, _, _ = search_part(
+    found, _, seen, values, expanded, _ = search_part(
         *graph, rows, seeds[:size], y, limits, gains, balance, allowed, waves, stamps, stamp
     )
-    if chosen.shape[0] == 0 or found.shape[0] >= limits[1]:
-        chosen = _with_those_near(found, near, part_of, part, allowed)
+    ended = GAVE_UP if found.shape[0] < limits[1] and expanded >= limits[3] else FOUND
+    targets = fallback
+    if fallback.shape[0] == 0 or (ended == FOUND and found.shape[0] >= wanted):
+        targets = _with_those_near(found, near, part_of, part, allowed)
         if outside is not None:
             hanging = hanging_on(seen, values, near, n, allowed, outside[1], outside[3], limits[1])
-            chosen = np.concatenate((chosen, hanging))
-    after = rows, waves, largest(y), balance, values, stamps, stamp
-    reached = values_at(chosen, part_of, part, *after)
+            targets = np.concatenate((targets, hanging))
+    after = rows, waves, peak_of(y), balance, values, stamps, stamp
+    scores = values_at(targets, part_of, part, *after)
     if outside is not None:
-        parts = entries_of(chosen, n, outside[2])
-        add_sums(chosen, n, outside[2], values_at(parts, part_of, part, *after), reached)
-    return chosen, reached, largest(values), known
+        made_of = entries_of(targets, n, outside[2])
+        put_sums(targets, n, outside[2], values_at(made_of, part_of, part, *after), scores)
+    return targets, scores, peak_of(values), known, ended
 
 
 @jit

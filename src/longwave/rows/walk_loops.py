@@ -386,7 +386,7 @@ def search_part(
     place (`values_at`), and the score of each; vertices expanded, sweeps made.
     """
     at_zero, count, least, most, margin, alpha, sweeps, tolerance = limits
-    peak = largest(y)
+    peak = peak_of(y)
     unit = y / peak if peak > 0 else y  # times the bias of float16, large values would overflow
     _add_waves(rows, seeds, unit, gains, waves)
     seen, x, gain, order, given, made = _walk(
@@ -431,7 +431,7 @@ def search_part(
 
 
 @jit
-def largest(values: Array) -> Any:
+def peak_of(values: Array) -> Any:
     """The largest of some numbers, whatever their sign; 0 for none."""
     peak = np.float32(0)
     for value in values:

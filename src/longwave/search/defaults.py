@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from longwave import filters
+from longwave import filters, registry
 from longwave.checks import check_value
 from longwave.errors import InputError
 from longwave.filters import LowPass
@@ -26,13 +26,23 @@ def default_filter(snapshot: Snapshot) -> Filter:
     return known_filter(snapshot.settings.search.filter)
 
 
-def defaults(snapshot: Snapshot, filter: Filter | None, neighbors: int | None) -> tuple[Filter, int]:
-    """What was given, or what the index says."""
+def defaults(snapshot: Snapshot, filter: Filter | str | None, neighbors: int | None) -> tuple[Filter, int]:
+    """What was given, also as text, or what the index says."""
     known = snapshot.settings.search
+    if filter is None:
+        filter = default_filter(snapshot)
     return (
-        default_filter(snapshot) if filter is None else filter,
+        known_filter(filter) if isinstance(filter, str) else filter,
         known.neighbors if neighbors is None else neighbors,
     )
+
+
+def named_solver(solver: Solver | Euclidean | str | None) -> Solver | Euclidean | None:
+    """A solver, also by its name: "cg:1e-4", "euclidean"."""
+    if not isinstance(solver, str):
+        return solver
+    found: Solver | Euclidean = registry.parse("solver", solver)
+    return found
 
 
 def solver_within(tolerance: float, filter: Filter, has_basis: bool) -> Solver:

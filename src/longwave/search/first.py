@@ -128,9 +128,14 @@ def ask(
 
 def _best(products: Array, dead: NDArray[np.bool_] | None, count: int) -> Neighbors:
     """Lists from products with all rows of a store, without the dead ones. (m, n) -> (m, count)"""
-    left = np.ascontiguousarray(products) if dead is None else np.where(dead, np.float32(-np.inf), products)
-    ids, best = top_k(left, count)
-    return Neighbors(np.where(np.isneginf(best), -1, ids), np.asarray(best, dtype=np.float32))
+    if dead is None:
+        ids, best = top_k(np.ascontiguousarray(products), count)
+        return Neighbors(ids, np.asarray(best, dtype=np.float32))
+    live = np.flatnonzero(~dead)
+    places, best = top_k(np.ascontiguousarray(products[:, live]), count)
+    lists = Neighbors(np.full((len(products), count), -1), np.full((len(products), count), -np.inf, dtype=np.float32))
+    lists.ids[:, : places.shape[1]], lists.similarities[:, : places.shape[1]] = live[places], best
+    return lists
 
 
 def observe(

@@ -26,17 +26,17 @@ from longwave.search.snapshot import Snapshot
 from longwave.search.trust import ASKED, chance
 from longwave.search.wanted import Wanted
 from longwave.solvers import BestFirst, Solver
-from longwave.solvers.graph_walk import ALL, ground_of, limits, walk
+from longwave.solvers.graph_walk import ALL, ground_of, limits, plain_csr, walk
 from longwave.solvers.spectral import Spectral
 from longwave.stores.approximate import Approximate
 from longwave.stores.memory import Memory
 from longwave.threads import cores, run, turn
-from longwave.types import Array, Filter, Hits, Neighbors, Sparse
+from longwave.types import Array, Filter, Hits, Neighbors
 
 _NO_TARGETS: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 _NO_NUMBERS: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
-# Times the candidates: where fewer are allowed, a walk does not go far to find them.
-_FEW = 4
+# Times the candidates: where fewer are allowed, all of them will be scored, and a walk does not go far to find them.
+_ALL_SCORED = 4
 # Queries that are worth threads.
 _MANY = 8
 _SPECTRAL = {complement: Spectral(complement) for complement in (True, False)}
@@ -80,23 +80,25 @@ def _read_of(snapshot: Snapshot) -> _Read | None:
     if snapshot.added is not None:
         scales, ground = np.concatenate([scales, snapshot.added_scales]), ground_of(snapshot.system)
         attached, total = ground.attached
-        outside = (_csr(snapshot.observing), _csr(attached), _csr(ground.shares), plain(total))
+        if total.max() > 1 + 1e-3:  # ψ as printed (`extend(normalized=False)`): its scores may be above all others
+            return None
+        outside = (plain_csr(snapshot.observing), attached, plain_csr(ground.shares), total)
     rows = tuple(plain(array) for array in stored_rows(held.values))
     arrays = (plain(array) for array in (scales, graph.reach, graph.labels, graph.component_sizes))
     return _Read(outside, rows, *arrays)
 
 
-def _csr(matrix: Sparse) -> tuple[Array, Array, Array]:
-    return plain(matrix.indptr, np.int64), plain(matrix.indices, np.int64), plain(matrix.data, np.float32)
-
-
 class _Candidates(NamedTuple):
-    """targets, scores: (c,). peak: the largest score of all that was reached. known: what trust is made of."""
+    """targets, scores: (c,). peak: the largest score of all that was reached. known: what trust is made of.
+
+    gave_up: whether there are others, farther than the walk went.
+    """
 
     targets: NDArray[np.int64]
     scores: NDArray[np.float32]
     peak: float
     known: tuple[float, float, float]
+    gave_up: bool
 
 
 def serves(snapshot: Snapshot, queries: Queries, solver: Solver | Euclidean, blend: Blending | None) -> bool:
@@ -107,7 +109,7 @@ def serves(snapshot: Snapshot, queries: Queries, solver: Solver | Euclidean, ble
 
 
 def answers(snapshot: Snapshot, queries: Queries, wanted: Wanted, **options: Any) -> list[Hits | None]:
-    """Hits of every query, (1, k) each; None where one has to go the general way. options: as for `answer`."""
+    """Hits of every query, (1, k) each; None where one has to go the general way. options: of `_Question`."""
     regions, asked = queries.regions, _Question(snapshot, wanted, **options)
     if len(regions) < _MANY:
         return [asked.answer(regions[q : q + 1]) for q in range(len(regions))]
@@ -133,7 +135,8 @@ class _Question:
     blend: Anchor
 
     def __post_init__(self) -> None:
-        self.wanted.mask  # noqa: B018  # made here, once for all threads
+        if self.wanted.mask is not None and self.wanted.few:
+            self.wanted.targets  # noqa: B018  # made here, once, and not by every thread
 
     def answer(self, region: NDArray[np.float32]) -> Hits | None:
         """Hits of one query, (1, k); None where it has to go the general way. region: (1, d)"""
@@ -156,13 +159,20 @@ class _Question:
 
     def _second(self, query: NDArray[np.float32], found: Neighbors, near: Neighbors) -> Hits | None:
         """From the lists of a query to its hits."""
-        hits = self._rank(query, near, self._candidates(found, near, few=self.wanted.few))
-        if hits is None and self.wanted.allowed is not None and not self.wanted.few:  # they are far from the query
-            hits = self._rank(query, near, self._candidates(found, near, few=True))
+        candidates = self._candidates(found, near, fallback=self.wanted.few)
+        if candidates is None:
+            return None
+        hits = self._rank(query, near, candidates)
+        if self.wanted.allowed is not None and not self.wanted.few and (hits is None or candidates.gave_up):
+            candidates = self._candidates(found, near, fallback=True)
+            hits = None if candidates is None else self._rank(query, near, candidates)
         return hits
 
-    def _candidates(self, found: Neighbors, near: Neighbors, *, few: bool) -> _Candidates:
-        """Targets that may be hits, those outside of the graph last. few: all that are allowed, if need be."""
+    def _candidates(self, found: Neighbors, near: Neighbors, *, fallback: bool) -> _Candidates | None:
+        """Targets that may be hits, those outside of the graph last; None where nothing is observed.
+
+        fallback: all that are allowed, if need be.
+        """
         from longwave.rows import query_loops
 
         wanted, solver, kernel, read = self.wanted, self.solver, self.snapshot.similarity, _read(self.snapshot)
@@ -170,8 +180,8 @@ class _Question:
         assert read is not None
         ground, own = ground_of(self.snapshot.system), _SPECTRAL[solver.complement]
         count, mask = candidate_count(self.blend, wanted.count), ALL if wanted.mask is None else wanted.mask
-        chosen = wanted.targets if few and wanted.targets is not None else _NO_TARGETS
-        share = 1.0 if 0 < len(chosen) < _FEW * count else wanted.share  # all of them will be scored
+        every = wanted.targets if fallback and wanted.targets is not None else _NO_TARGETS
+        share = 1.0 if 0 < len(every) < _ALL_SCORED * count else wanted.share
         # Numbers of one kind, whatever the user gave: the loops would be compiled again for each other kind.
         observing = int(self.neighbors), kernel.neighbor, float(kernel.query_steepness), float(kernel.exponent)
         lists = found.ids[0], found.similarities[0], near.ids[0], near.similarities[0]
@@ -180,36 +190,39 @@ class _Question:
         if 0 <= part < ground.n_dense:
             gains, at_zero = ground.gains(self.filter, own)
             gains, scratch = gains[ground.columns[part]], ground.borrow()
-            candidates = query_loops.second_search(
-                *lists,
-                observing,
-                read.scales,
-                ground.part_of,
-                part,
-                ground.graph,
-                ground.rows[part],
-                limits(ground, at_zero if solver.complement else 0.0, self.filter, count, solver, share),
-                gains,
-                ground.balance,
-                mask,
-                chosen,
-                read.outside,
-                np.zeros(len(gains), dtype=np.float32),
-                scratch.stamps,
-                scratch.next_walk(),
-                trusting,
-            )
-            ground.give_back(scratch)
-            if len(candidates[0]):
-                return _Candidates(*candidates)
-        # y is in several parts, or in small ones
+            try:
+                targets, scores, peak, known, ended = query_loops.second_search(
+                    *lists,
+                    observing,
+                    read.scales,
+                    ground.part_of,
+                    part,
+                    ground.graph,
+                    ground.rows[part],
+                    limits(ground, at_zero if solver.complement else 0.0, self.filter, count, solver, share),
+                    gains,
+                    ground.balance,
+                    mask,
+                    every,
+                    wanted.count,
+                    read.outside,
+                    np.zeros(len(gains), dtype=np.float32),
+                    scratch.stamps,
+                    scratch.next_walk(),
+                    trusting,
+                )
+            finally:
+                ground.give_back(scratch)
+            if ended != query_loops.SEVERAL_PARTS:
+                return _Candidates(targets, scores, peak, known, ended == query_loops.GAVE_UP)
         vertices, y = query_loops.observed(*lists[2:], observing, read.scales, ground.n, read.outside)
+        if not len(vertices):
+            return None
         known = query_loops.trust_features(*lists[:2], ASKED, vertices, y, *trusting[1:])
-        more = np.union1d(lists[2][lists[2] >= 0], chosen)
+        more = np.union1d(lists[2][lists[2] >= 0], every)
         options: dict[str, Any] = {"allowed": None if mask is ALL else mask, "share": share, "walking": solver}
         walked = walk(ground, vertices, y, self.filter, own, count=count, more=more, **options)
-        targets, scores = walked.targets, walked.scores
-        return _Candidates(targets, scores, walked.peak, known)
+        return _Candidates(walked.targets, walked.scores, walked.peak, known, gave_up=False)
 
     def _rank(self, query: NDArray[np.float32], near: Neighbors, candidates: _Candidates) -> Hits | None:
         """The best candidates; None where they are too few."""

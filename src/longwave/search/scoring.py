@@ -74,12 +74,19 @@ def search(
     general = partial(_general, snapshot, wanted=wanted, formula=formula, plan=plan, k=k, options=options)
     usual = plan.is_few(1, k) and cut is None and region_sum == SUMS[0]
     if not (usual and one_query.serves(snapshot, queries, solver, blend)):
-        return general(queries)
+        found, blind = general(queries)
+        _warn_of_blind_queries(blind, ranked=blend is not None)
+        return found
     assert isinstance(solver, BestFirst)
     assert isinstance(blend, Anchor)
     own = {"filter": filter, "neighbors": neighbors, "solver": solver, "blend": blend}
     answers = one_query.answers(snapshot, queries, wanted, **own)
-    hits = [general(queries.some(q, q + 1)) if found is None else found for q, found in enumerate(answers)]
+    hits, blind = [], np.zeros(len(queries), dtype=bool)
+    for q, known in enumerate(answers):
+        if known is None:
+            known, blind[q : q + 1] = general(queries.some(q, q + 1))
+        hits.append(known)
+    _warn_of_blind_queries(blind, ranked=True)
     if len(hits) == 1:
         return hits[0]
     spent = np.array([found.seconds for found in hits]).sum(axis=0)
@@ -95,8 +102,8 @@ def _general(
     plan: Plan,
     k: int,
     options: dict[str, Any],
-) -> Hits:
-    """Queries of every kind: from candidates where they are few, else all items."""
+) -> tuple[Hits, NDArray[np.bool_]]:
+    """Queries of every kind: from candidates where they are few, else all items. And whether each observes nothing."""
     solver, blend = formula.solver, formula.blend
     few = plan.is_few(len(queries), k) and (wanted.share >= LEAST_SHARE or wanted.allowed is not None)
     few = few and isinstance(solver, SublinearSolver) and solver.serves(snapshot.system)
@@ -117,8 +124,7 @@ def _general(
         answers.append(replace(hits, confidence=trust))
         blind.append(np.diff(asked.observed.indptr) == 0)
         seconds = seconds[0] + found - began, seconds[1] + perf_counter() - found
-    _warn_of_blind_queries(np.concatenate(blind), ranked=blend is not None)
-    return replace(_join(answers), seconds=seconds)
+    return replace(_join(answers), seconds=seconds), np.concatenate(blind)
 
 
 def _batches(snapshot: Snapshot, queries: Queries) -> list[Queries]:

@@ -8,10 +8,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from longwave.rows.encoded import plain
 from longwave.search.snapshot import Snapshot
 
 # Where no more of the targets are allowed, a search may score all of them, should it not find enough on its way.
-_FEW = 1 / 8
+_FEW_SHARE = 1 / 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,13 +31,15 @@ class Wanted:
 
     @cached_property
     def mask(self) -> NDArray[np.bool_] | None:
-        """Whether each target is wanted; None where all are. (targets,)"""
+        """Whether each target is wanted; None where all are. As loops take it: read-only, in one piece. (targets,)"""
         items = self.snapshot.items
-        if self.allowed is None or items.item_of is not None or items.row_of is None:
-            return self.snapshot.live if self.allowed is None else self.allowed
+        if self.allowed is None:
+            return None if self.snapshot.live is None else plain(self.snapshot.live)
+        if items.item_of is not None or items.row_of is None:
+            return plain(self.allowed)
         mask = np.zeros(items.n_targets, dtype=bool)  # copies are one target
         mask[items.row_of[self.allowed]] = True
-        return mask
+        return plain(mask)
 
     @cached_property
     def targets(self) -> NDArray[np.int64] | None:
@@ -58,4 +61,4 @@ class Wanted:
     @property
     def few(self) -> bool:
         """Whether those allowed are so few that all may be scored."""
-        return self.allowed is not None and self.share <= _FEW
+        return self.allowed is not None and self.share <= _FEW_SHARE

@@ -10,23 +10,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from longwave.errors import InputError
-from longwave.metadata import Condition, parse, select
+from longwave.metadata import Condition, parse, parse_text, select
 from longwave.metadata.described import Described, Sheet, need_metadata
 from longwave.search.snapshot import Snapshot
-from longwave.types import Hits
+from longwave.types import Array, Hits
 
-#: What `where` takes: a mask of the items, some of their ids, or a condition, also as a dict.
+#: What `where` takes: a mask of the items, some of their ids, or a condition, also as a dict or as text.
 Where: TypeAlias = ArrayLike | Mapping[str, Any] | Condition
 
 
 def allowed(snapshot: Snapshot, where: Where) -> NDArray[np.bool_]:
     """Whether each item is left; none at all is an error. (N,)"""
     items = snapshot.items
-    if isinstance(where, str) and items.ids.dtype.kind != "U":
-        raise InputError(
-            f'where must be a mask, ids, or a condition such as {{"year": {{"$gte": 2020}}}}, got {where!r}; '
-            "text such as year>=2020 is for the command line and for longwave.metadata.parse_text"
-        )
+    if isinstance(where, str) and not (items.ids.dtype.kind == "U" and _is_id(items.ids, where)):
+        where = parse_text(where)
     if not isinstance(where, Mapping | Condition):
         return items.allowed(where)
     condition = parse(where)
@@ -35,6 +32,11 @@ def allowed(snapshot: Snapshot, where: Where) -> NDArray[np.bool_]:
     if not left.any():
         raise InputError(f"no item meets the condition: {str(condition)[:400]}; widen it")
     return left
+
+
+def _is_id(ids: Array, text: str) -> bool:
+    """Whether a text is meant as an id and not as a condition."""
+    return not any(sign in text for sign in "=<>?{") or bool((ids == text).any())
 
 
 def with_columns(snapshot: Snapshot, hits: Hits, columns: Sequence[str] | None) -> Hits:

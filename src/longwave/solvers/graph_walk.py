@@ -34,17 +34,15 @@ _NOWHERE = -1
 _NO_NUMBERS: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
 _NO_VERTICES: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 #: Instead of a mask: all may be found.
-ALL: NDArray[np.bool_] = np.zeros(0, dtype=bool)
+ALL: NDArray[np.bool_] = plain(np.zeros(0, dtype=bool))
 #: Numbers that the loops of a walk take: h(0) where y passes on itself, hits, vertices to expand at least and at most,
 #: margin, α of the linear system or −1, sweeps, tolerance.
 Limits: TypeAlias = tuple[float, int, int, int, float, float, int, float]
 # Vertices that are expanded for however few hits: the solve wants some around them.
 _LEAST = 32
-# Targets outside of the graph that are scored for each that is wanted.
-_SPARE = 2
 _KEPT_FILTERS = 8
-# Where some targets are not allowed: times the vertices that a walk would expand if the others lay evenly, and times
-# the hits. Then it gives up.
+# Where some targets are not allowed, a walk may go farther than `most`: to so many times the vertices that it would
+# expand if the others lay evenly, and so many times the hits at the most. Then it gives up.
 _FARTHER, _FARTHEST = 2, 20
 # Walks are counted in the upper half of a stamp.
 _LAST_WALK = (1 << 31) - 1
@@ -183,9 +181,9 @@ class Ground:
         return sp.csr_array((added.data / self.balance[added.indices], added.indices, added.indptr), added.shape)
 
     @cached_property
-    def attached(self) -> tuple[Sparse, NDArray[np.float32]]:
+    def attached(self) -> tuple[tuple[Array, Array, Array], NDArray[np.float32]]:
         """ψᵀ: the targets that consist of each vertex, CSR (n, a); and the sum of ψ of each target, (a,)."""
-        return sp.csr_array(self.shares.T), np.asarray(self.shares.sum(axis=1), dtype=np.float32).ravel()
+        return plain_csr(sp.csr_array(self.shares.T)), plain(np.asarray(self.shares.sum(axis=1)).ravel(), np.float32)
 
     def gains(self, filter: Filter, solver: Spectral) -> tuple[NDArray[np.float32], float]:
         """What every wave is multiplied with, and h(0). Kept for some filters: it is a tenth of a short walk. (r,)"""
@@ -255,6 +253,11 @@ def limits(ground: Ground, at_zero: float, filter: Filter, count: int, walking: 
     return float(at_zero), *counts, float(walking.margin), alpha, int(walking.sweeps), float(walking.tolerance)
 
 
+def plain_csr(matrix: Sparse) -> tuple[Array, Array, Array]:
+    """A matrix as the loops take it: ends, columns, entries."""
+    return plain(matrix.indptr, np.int64), plain(matrix.indices, np.int64), plain(matrix.data, np.float32)
+
+
 def ground_of(system: System) -> Ground:
     """The system as walks read it, made once."""
     ground: Ground = system.kept.setdefault("ground", Ground(system))
@@ -288,7 +291,7 @@ def walk(
         at_zero,
         solver.complement,
         count,
-        ALL if allowed is None else allowed,
+        ALL if allowed is None else plain(allowed),
         limits(ground, at_zero if solver.complement else 0.0, filter, count, walking, share),
     )
     values = np.asarray(y, dtype=np.float32)
@@ -308,8 +311,7 @@ def walk(
     order = np.argsort(targets)
     targets, scores = targets[order], scores[order]
     if ground.system.added is not None:
-        beside = _NO_VERTICES if more is None else more[more >= ground.n] - ground.n
-        behind, outside = _outside(ground, task, vertices, values, pieces, targets, scores, beside)
+        behind, outside = _outside(ground, task, vertices, values, pieces, targets, scores, more)
         targets, scores = np.concatenate([targets, behind]), np.concatenate([scores, outside])
     return Walked(
         targets,
@@ -331,7 +333,7 @@ def _in_part(ground: Ground, task: _Task, part: int, vertices: Array, y: Array, 
         if len(ground.balance):
             scores *= ground.balance[targets]
         kept = task.allowed[targets] if len(task.allowed) else slice(None)
-        return _Piece(targets[kept], scores[kept])
+        return _Piece(targets[kept], scores[kept], (targets, scores))
     from longwave.rows import walk_loops
 
     columns, scratch = ground.columns[part], ground.borrow()
@@ -362,15 +364,18 @@ def _outside(
     pieces: list[_Piece],
     targets: NDArray[np.int64],
     scores: NDArray[np.float32],
-    beside: NDArray[np.int64],
+    more: NDArray[np.int64] | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """The best targets outside of the graph, those `beside` among them, and their scores, ψ f. (c,), (c,)
+    """The best targets outside of the graph, those of `more` among them, and their scores, ψ f. (c,), (c,)
 
     targets, scores: what was found of the graph. f is as the walk left it where it has been, and elsewhere spectral.
     """
-    chosen = np.union1d(beside, _best_attached(ground, targets, scores, task.count))
-    if len(task.allowed):
-        chosen = chosen[task.allowed[ground.n + chosen]]
+    from longwave.rows import outside_loops
+
+    near = _NO_VERTICES if more is None else more.astype(np.int64)
+    attached, total = ground.attached
+    chosen = outside_loops.hanging_on(targets, scores, near, ground.n, task.allowed, attached, total, task.count)
+    chosen = np.sort(chosen) - ground.n
     part = sp.csr_array(ground.shares[chosen])  # (c, n)
     places, where = np.unique(part.indices, return_inverse=True)
     if not len(places):
@@ -386,22 +391,3 @@ def _outside(
     rows = np.repeat(np.arange(len(chosen)), np.diff(part.indptr))
     summed = np.bincount(rows, weights=part.data * values[where], minlength=len(chosen))
     return chosen + ground.n, summed.astype(np.float32)
-
-
-def _best_attached(
-    ground: Ground, targets: NDArray[np.int64], scores: NDArray[np.float32], count: int
-) -> NDArray[np.int64]:
-    """Targets outside of the graph that may be among the best. Ascending.
-
-    f of such a target is a mean of those of its vertices, so one that is among the best consists of one that is. Where
-    there are many, those that could be largest are taken: what was not found is no larger than the last of the best.
-    """
-    attached, total = ground.attached
-    near = attached[targets]  # (t, a)
-    found, where = np.unique(near.indices, return_inverse=True)
-    if len(found) <= _SPARE * count:
-        return found.astype(np.int64)
-    last = np.sort(scores)[-min(count, len(scores))]
-    above = np.repeat(scores - last, np.diff(near.indptr)) * near.data
-    most = np.bincount(where, weights=above, minlength=len(found)) + last * total[found]
-    return np.sort(found[np.argpartition(-most, _SPARE * count)[: _SPARE * count]]).astype(np.int64)

@@ -30,9 +30,9 @@ KIND = "links"
 _CHOSEN, _MOST = 32, 48
 # How much nearer another must be to lead there in its place: 0.4 of the squared distance.
 _SLACK = 0.4
-# One row in so many is an entry, as far as their codes have so many numbers; 2^21 take 0.1 ms. The first share that leads
-# to the neighbours with an easy search is taken, else the first that leads there: where a collection falls apart, or is
-# large, more entries help most.
+# One row in so many is an entry, as far as their codes have so many numbers; 2^21 take 0.1 ms. The first share that
+# leads to the neighbours with an easy search is taken, else the first that leads there: where a collection falls apart,
+# or is large, more entries help most.
 _SHARES = {64: 1 << 21, 32: 1 << 22, 16: 1 << 23}
 _EASY = 64
 # Entries beside these, one for each part that no link leads to.
