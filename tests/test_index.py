@@ -8,7 +8,9 @@ from hypothesis.extra.numpy import arrays
 
 import longwave as lw
 import oracle
+from longwave.datasets import fashion_mnist
 from longwave.errors import DataWarning, FilterError, InputError
+from longwave.solvers.graph_walk import WALK_BYTES
 from settings import paper_index
 
 EXACT_OPTIONS = [
@@ -498,6 +500,16 @@ def test_memory_counts_the_copy_by_column_of_a_sparse_basis(vectors, queries):
     copy = basis.by_column
     held = basis.nbytes + copy.data.nbytes + copy.indices.nbytes + copy.indptr.nbytes
     assert abs(index.memory()["basis"] / held - 1) < 0.05
+
+
+def test_memory_is_what_the_folder_has_and_what_walks_write(tmp_path):
+    """An index of some size is mapped: what it holds is what is on the disk, and some numbers for each vertex."""
+    index = lw.Index.build(fashion_mnist().vectors[:20_000], progress=False)
+    index.save(tmp_path / "i")
+    stored = sum(file.stat().st_size for file in (tmp_path / "i" / "data").iterdir())
+    told = sum(index.memory().values())
+    assert index.settings.plan.vectors.kind == "links"  # stored, which codes are not
+    assert abs((told - WALK_BYTES * len(index)) / stored - 1) < 0.02
 
 
 def test_quantised_vectors_are_not_decoded_for_a_query(vectors, queries, monkeypatch):

@@ -436,7 +436,7 @@ class Index(Snapshot):
         return export(self, url, name=name, approximate=approximate, anew=anew, progress=progress)
 
     def memory(self) -> dict[str, int]:
-        """Bytes of each part: vectors, graph (read by iterative solvers), basis (U), pooled (Ū), search structures."""
+        """Bytes of each part: vectors, graph, basis (U), pooled (Ū), structures, ids and other facts of items."""
         return speed.memory(self)
 
     def _repr_html_(self) -> str:

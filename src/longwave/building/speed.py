@@ -20,6 +20,7 @@ from longwave.rows.encoded import compress as encode
 from longwave.search.defaults import default_filter, own_solver, solver_within
 from longwave.search.snapshot import Snapshot
 from longwave.solvers import BestFirst, ChebyshevFilter, Solver, Spectral
+from longwave.solvers.graph_walk import WALK_BYTES
 from longwave.solvers.precomputed import largest_entries
 from longwave.solvers.system import StoredRows
 from longwave.storage.packing import pack_sparse
@@ -236,14 +237,19 @@ def with_pooled(snapshot: _S) -> _S:
 
 def memory(snapshot: Snapshot) -> dict[str, int]:
     """Bytes of each part. As `Index.memory`."""
-    matrix, held = snapshot.graph.normalized, snapshot.vertices
+    matrix, held, graph, items = snapshot.graph.normalized, snapshot.vertices, snapshot.graph, snapshot.items
     stored = () if snapshot.stored is None else pack_sparse("rows", snapshot.stored.matrix).values()
+    basis = None if snapshot.spectrum is None else snapshot.spectrum.eigenvectors
+    walks = isinstance(own_solver(snapshot), BestFirst)
+    beside = [items.ids, items.item_of, items.row_of, graph.degrees, graph.labels, graph.scales, graph.reach]
+    beside += [] if snapshot.spectrum is None else [snapshot.spectrum.row_norms, snapshot.spectrum.kinds]
     return {
         "vectors": snapshot.vectors.nbytes,
         "graph": matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes,
-        "basis": 0 if snapshot.spectrum is None else snapshot.spectrum.eigenvectors.nbytes_searched,
+        "basis": 0 if basis is None else basis.nbytes if walks else basis.nbytes_searched,
         "pooled": 0 if snapshot.pooled is None else snapshot.pooled.nbytes_searched,
         "first search": held.by.nbytes if isinstance(held, Approximate) else 0,
         "second search": sum(search.nbytes for search in snapshot.searches or () if search is not None),
         "rows": sum(array.nbytes for array in stored),
+        "items": sum(array.nbytes for array in beside if array is not None) + walks * WALK_BYTES * graph.n_vertices,
     }

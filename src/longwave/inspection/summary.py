@@ -24,6 +24,7 @@ _PARTS = {
     "first search": "codes of the vectors, or links between them (for quick searches)",
     "second search": "search structures",
     "rows": "stored answers",
+    "items": "ids and other facts of items",
 }
 
 

@@ -10,7 +10,10 @@ import numba
 import numpy as np
 
 from longwave.rows.compiled import _STRIDE, Array, _largest, _serial, _sift_down, _sort_heap, _worse
+from longwave.rows.row_loops import OWN_ROWS, score_rows
 
+# Rows of float32 have none.
+NO_SCALES: Array = np.empty(0, dtype=np.float32)
 # Votes of a candidate that is taken whatever the limit; no candidate gets as many.
 _ALWAYS = 1 << 30
 
@@ -41,6 +44,18 @@ def reverse_lists(ids: Array, similarities: Array) -> tuple[Array, Array, Array]
     return starts, sources, shared
 
 
+@numba.njit
+def _enter(ids: Array, similarities: Array, number: int, value: float) -> None:
+    """Put one who is not in it into a list, best first, if it is good enough; the last one leaves."""
+    t = ids.shape[0] - 1
+    if not _worse(similarities[t], ids[t], value, number):
+        return
+    while t > 0 and _worse(similarities[t - 1], ids[t - 1], value, number):
+        similarities[t], ids[t] = similarities[t - 1], ids[t - 1]
+        t -= 1
+    similarities[t], ids[t] = value, number
+
+
 @_serial(nogil=True)
 def take_back(ids: Array, similarities: Array, starts: Array, sources: Array, shared: Array, first: int) -> None:
     """Put those who list a vertex into its own list, where they belong: what one has found serves both.
@@ -52,13 +67,8 @@ def take_back(ids: Array, similarities: Array, starts: Array, sources: Array, sh
         own, values = ids[r], similarities[r]
         for e in range(starts[first + r], starts[first + r + 1]):
             i, value = sources[e], shared[e]
-            if not _worse(values[k - 1], own[k - 1], value, i) or (own == i).any():
-                continue
-            t = k - 1
-            while t > 0 and _worse(values[t - 1], own[t - 1], value, i):
-                values[t], own[t] = values[t - 1], own[t - 1]
-                t -= 1
-            values[t], own[t] = value, i
+            if _worse(values[k - 1], own[k - 1], value, i) and not (own == i).any():
+                _enter(own, values, i, value)
 
 
 @_serial(nogil=True)
@@ -130,6 +140,71 @@ def candidates(
     for a in range(count):
         votes[found[a]] = 0
     return found[:last].copy()
+
+
+@_serial(nogil=True)
+def follow_paths(
+    members: Array,
+    rows: Array,
+    ids: Array,
+    starts: Array,
+    sources: Array,
+    votes: Array,
+    new_ids: Array,
+    new_similarities: Array,
+    most: int,
+) -> None:
+    """Compare each member with those that most paths of two steps lead to, `most` of them: neighbours' neighbours.
+
+    Steps go to whom a vertex lists, and at first also to up to k who list it. ids: (n, k); starts, sources: of
+    `reverse_lists`. votes: (n,) zeros, and zeros again afterwards. new_ids, new_similarities: (n, k) are bettered.
+    """
+    k = ids.shape[1]
+    first, found = np.empty(2 * k, dtype=np.int32), np.empty(2 * k * k, dtype=np.int32)
+    chosen, products, shown = np.empty(most, np.int32), np.empty(most, np.float32), np.zeros(2 * k + 1, np.int32)
+    for i in members:
+        steps = size = top = 0
+        votes[i] = _ALWAYS
+        for t in range(k):
+            if ids[i, t] >= 0:
+                first[steps] = ids[i, t]
+                votes[ids[i, t]] = _ALWAYS
+                steps += 1
+        for e in range(starts[i], min(starts[i + 1], starts[i] + k)):
+            if votes[sources[e]] < _ALWAYS:
+                first[steps] = sources[e]
+                steps += 1
+        for a in range(steps):
+            for t in range(k):
+                j = ids[first[a], t]
+                if j >= 0 and votes[j] < _ALWAYS:
+                    if votes[j] == 0:
+                        found[size] = j
+                        size += 1
+                    votes[j] += 1
+        for a in range(size):
+            shown[votes[found[a]]] += 1
+            top = max(top, votes[found[a]])
+        room, least = most, top + 1  # of those with the least votes that some are taken of, the first found
+        while least > 1 and room >= shown[least - 1]:
+            least -= 1
+            room -= shown[least]
+        count = np.int64(0)
+        for a in range(size):
+            j = found[a]
+            if votes[j] >= least or (votes[j] == least - 1 and room > 0):
+                room -= int(votes[j] == least - 1)
+                chosen[count] = j
+                count += 1
+        for a in range(size):
+            shown[votes[found[a]]] = 0
+            votes[found[a]] = 0
+        votes[i] = 0
+        for a in range(steps):
+            votes[first[a]] = 0
+        score_rows(rows, NO_SCALES, OWN_ROWS, chosen, rows[i], products, np.int64(0), count)
+        for a in range(count):
+            _enter(new_ids[i], new_similarities[i], chosen[a], products[a])
 
 
 @numba.njit

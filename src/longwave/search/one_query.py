@@ -8,9 +8,9 @@ many threads as there are cores: one product with all of the basis takes longer 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,8 @@ from longwave.stores.memory import Memory
 from longwave.threads import cores, run, turn
 from longwave.types import Array, Filter, Hits, Neighbors
 
+# Ids, scores and confidence.
+_Ranked: TypeAlias = tuple[Array, Array, NDArray[np.float32]]
 _NO_TARGETS: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 _NO_NUMBERS: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
 # Times the candidates: where fewer are allowed, all of them will be scored, and a walk does not go far to find them.
@@ -146,8 +148,12 @@ class _Question:
             second = perf_counter()
             if lists[0].ids[0, -1] < 0:
                 return None
-            hits = self._second(region[0], *lists)
-        return None if hits is None else replace(hits, seconds=(second - began, perf_counter() - second))
+            ranked = self._second(region[0], *lists)
+            seconds = second - began, perf_counter() - second
+        if ranked is None:
+            return None
+        ids, scores, trust = ranked
+        return Hits(ids, scores, confidence=trust, route="sublinear", seconds=seconds)
 
     def _first(self, region: NDArray[np.float32]) -> tuple[Neighbors, Neighbors]:
         """The nearest vertices, and the nearest of all: the same where nothing is outside of the graph."""
@@ -157,7 +163,7 @@ class _Question:
         outside = nearest_outside(snapshot, region, count)
         return found, found if outside is None else joined(found, outside, snapshot.n_vertices)
 
-    def _second(self, query: NDArray[np.float32], found: Neighbors, near: Neighbors) -> Hits | None:
+    def _second(self, query: NDArray[np.float32], found: Neighbors, near: Neighbors) -> _Ranked | None:
         """From the lists of a query to its hits."""
         candidates = self._candidates(found, near, fallback=self.wanted.few)
         if candidates is None:
@@ -224,7 +230,7 @@ class _Question:
         walked = walk(ground, vertices, y, self.filter, own, count=count, more=more, **options)
         return _Candidates(walked.targets, walked.scores, walked.peak, known, gave_up=False)
 
-    def _rank(self, query: NDArray[np.float32], near: Neighbors, candidates: _Candidates) -> Hits | None:
+    def _rank(self, query: NDArray[np.float32], near: Neighbors, candidates: _Candidates) -> _Ranked | None:
         """The best candidates; None where they are too few."""
         from longwave.rows import query_loops
 
@@ -256,4 +262,4 @@ class _Question:
         order = order[: wanted.count] if items.live is None and wanted.allowed is None else order
         best = targets[order][None, :], mixed[order][None, :]
         places, values = items.expand(*best, wanted.count, wanted.allowed)
-        return Hits(items.ids[places], values, confidence=chance(np.array([candidates.known])), route="sublinear")
+        return items.ids[places], values, chance(np.array([candidates.known]))

@@ -44,6 +44,8 @@ _KEPT_FILTERS = 8
 # Where some targets are not allowed, a walk may go farther than `most`: to so many times the vertices that it would
 # expand if the others lay evenly, and so many times the hits at the most. Then it gives up.
 _FARTHER, _FARTHEST = 2, 20
+#: Bytes for each vertex that walks and the search along links take beside what is stored: part, row, balance, stamps.
+WALK_BYTES = 2 + 4 + 4 + 2 * 8
 # Walks are counted in the upper half of a stamp.
 _LAST_WALK = (1 << 31) - 1
 
