@@ -539,6 +539,27 @@ def test_parts_in_the_browser(server, visit):
         return [...nearest, all.inside(square).sort()];"""
     )
     assert inside_out == [3, -1, [1, 3]]
+    flat, full, far, told = inside(
+        """const { levels } = await part("ramp");
+        const { ends } = await part("words");
+        const shown = (shares) => {
+          const out = new Uint8Array(shares.length);
+          const told = levels(Float32Array.from(shares, (own) => own ** 0.25), out);
+          return [[...out], told];
+        };
+        const all = [...Array(150).keys()].map((i) => 0.57 + 0.0004 * i);
+        const [flat, told] = shown([1, ...all]);
+        const [parts] = shown([1, ...all, ...Array(50).fill(0)]);
+        const [far] = shown([...Array(1000).keys()].map((i) => Math.exp(-i / 20)));
+        return [flat, parts, far, ends(told.low, told.full)];"""
+    )
+    assert max(flat) == 255
+    assert min(flat) <= 48
+    assert len(set(flat)) > 90  # a wave is seen, though all have more than half of the largest
+    assert full[-50:] == [0] * 50
+    assert min(full[:-50]) >= 40  # what is reached is told from what is not
+    assert far[200] < 5  # where a wave falls to nothing, what it leaves stays dark
+    assert told == {"from": "x: 57 %", "to": "62 % of the best or more"}
     lightness = inside(
         """const { RAMP } = await part("ramp");
         const light = RAMP.map(([r, g, b]) => 0.2126 * r ** 2.2 + 0.7152 * g ** 2.2 + 0.0722 * b ** 2.2);

@@ -69,3 +69,11 @@ export const percent = (share) => (share === null || share === undefined ? "–"
 
 /** A name short enough for a tile: the end of a path. */
 export const shortName = (id) => String(id).split("/").at(-1);
+
+/** What both ends of the colours of the map mean, as shares of the best item's score. */
+export function ends(low, full) {
+  const digits = full - low < 0.02 ? 1 : 0;
+  const share = (value) => (100 * value).toFixed(digits);
+  const from = low < 0.005 ? "x: none" : `x: ${share(low)} %`;
+  return { from, to: full === 1 ? "as the best" : `${share(full)} % of the best or more` };
+}
