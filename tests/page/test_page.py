@@ -139,6 +139,37 @@ def test_search_by_id_proposes_and_refuses(server, visit):
     expect(page.locator("#notice")).to_be_hidden()
 
 
+def test_an_unknown_name_leaves_the_query_and_says_so(server, visit):
+    page = opened(visit, server.address + "#collection=pictures&id=moon-whole.jpg")
+    before = ids(page)
+    field = page.get_by_role("combobox", name="Search by id")
+    field.fill("no such picture.jpg")
+    field.press("Enter")
+    expect(page.locator("#notice")).to_contain_text("There is no item called “no such picture.jpg”")
+    expect(page.locator("#notice")).to_contain_text("still those of moon-whole.jpg")
+    expect(page.locator(".query-name")).to_have_text("moon-whole.jpg")
+    assert ids(page) == before
+    field.fill("horse-whole.jpg")
+    field.press("Enter")
+    expect(page.locator(".query-name")).to_have_text("horse-whole.jpg")
+    expect(page.locator("#notice")).to_be_hidden()
+
+
+def test_hits_of_another_query_do_not_stay(server, visit):
+    page = opened(visit, server.address + "#collection=pictures&id=moon-whole.jpg", expected=["422", "404"])
+    assert bright(page) > 0
+    page.evaluate("location.hash = 'collection=pictures&id=gone.jpg'")
+    expect(page.locator(".hit")).to_have_count(0)
+    expect(page.locator("#notice")).to_contain_text("There is no item called “gone.jpg” in this collection.")
+    assert "index.ids" not in page.locator("#notice").inner_text()
+    expect(page.locator("#trust")).to_be_empty()
+    assert page.locator(".column-facts").all_inner_texts() == ["", ""]
+    assert bright(page) == 0
+    page.locator("#random").click()
+    expect(page.locator("#manifold .hit").first).to_be_visible()
+    expect(page.locator("#notice")).to_be_hidden()
+
+
 def test_columns_are_linked_and_marked(server, visit):
     page = opened(visit, server.address + QUERY)
     near, along = ids(page, "nearest"), ids(page)
@@ -378,6 +409,55 @@ def test_a_box_on_an_item(server, visit):
     expect(page.locator(".query-name")).to_have_text("Part of your picture")
 
 
+# ---------------------------------------------------------------- texts
+
+
+NOTE = "#collection=notes&id=town%2F3.md"
+
+
+def test_a_question_is_asked(notes_server, visit):
+    page = opened(visit, notes_server.address + NOTE)
+    field = page.get_by_role("combobox", name="Ask a question")
+    expect(field).to_have_attribute("placeholder", "Ask a question, or name an item")
+    field.fill("where do sheep find clover?")
+    drawn(page, lambda: page.get_by_role("button", name="Ask", exact=True).click())
+    expect(page.locator(".query-name")).to_have_text("“where do sheep find clover?”")
+    assert {own.split("/")[0] for own in ids(page)[:5]} == {"hill"}
+    assert "text=where" in page.url
+    asked = ids(page)
+    page.locator("#manifold .hit .ask-why").first.click(force=True)
+    expect(page.locator("#why .bars li").first).to_be_visible()
+    page.keyboard.press("Escape")
+    drawn(page, lambda: page.locator("#back").click())
+    expect(field).to_have_value("")
+    page.go_forward()
+    until(page, lambda: ids(page) == asked)
+    expect(field).to_have_value("where do sheep find clover?")
+    page.reload()
+    until(page, lambda: ids(page) == asked)
+    first = asked[0]
+    with asks(page) as answer:
+        page.locator("#manifold").get_by_role("button", name=f"More like {first}", exact=True).click(force=True)
+    query = json.loads(answer.value.request.post_data)["query"]
+    assert query == {"text": "where do sheep find clover?", "ids": [first]}
+    expect(page.locator(".example.for")).to_have_count(2)
+    expect(field).to_be_visible()
+    field.fill("sea/4.md")
+    drawn(page, lambda: field.press("Enter"))
+    expect(page.locator(".query-name")).to_have_text("4.md")
+    assert "text=" not in page.url
+
+
+def test_no_question_without_an_encoder(silent_server, server, visit):
+    page = opened(visit, silent_server.address + NOTE)
+    expect(page.locator("#find-note")).to_contain_text("You cannot ask questions in words here")
+    expect(page.get_by_role("button", name="Ask", exact=True)).to_be_hidden()
+    expect(page.locator("#find")).to_have_attribute("placeholder", "Name of an item")
+    page = opened(visit, server.address + QUERY)
+    expect(page.locator("#find-note")).to_be_hidden()
+    expect(page.get_by_role("button", name="Ask", exact=True)).to_be_hidden()
+
+
 # ---------------------------------------------------------------- for everyone
 
 
@@ -505,7 +585,7 @@ def test_parts_in_the_browser(server, visit):
 
     state = inside(
         """const { read, write, START } = await part("state");
-        const examples = { ids: ["a/b", "=c&d"], not: ["é"], box: [1, 2, 3, 4] };
+        const examples = { ids: ["a/b", "=c&d"], not: ["é"], text: "a & b?", box: [1, 2, 3, 4] };
         const own = { ...START, ...examples, filter: "walk:0.9,5", blend: 0, area: [[0.1, -0.2]] };
         return [own, read(`#${write(own)}`), write(START)];"""
     )

@@ -226,5 +226,6 @@ def _summary(served: Served) -> schemas.Summary:
         dimension=state.index.dimension,
         version=state.version,
         pictures=state.gallery is not None,
+        texts=state.questions is not None,
         writable=served.writable,
     )

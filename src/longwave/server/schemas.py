@@ -138,6 +138,7 @@ class Summary(Struct, kw_only=True):
     dimension: int
     version: int
     pictures: bool
+    texts: bool
     writable: bool
 
 
@@ -191,6 +192,7 @@ class Details(Struct, kw_only=True):
     version: int
     id_kind: Literal["int", "str"]
     pictures: bool
+    texts: bool
     writable: bool
     columns: list[Column]
     labels: str | None

@@ -23,6 +23,7 @@ class Column {
     this.tiles.clear();
     this.list.replaceChildren();
   }
+    this.head.replaceChildren();
 
   /** hits: { ids, scores, columns }; other: rank by id in the other column. */
   show(collection, hits, { other, truth, columns }) {

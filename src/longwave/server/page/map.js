@@ -78,6 +78,15 @@ export class WaveMap {
     this.#flow();
   }
 
+  /** No wave, and nothing marked. */
+  clear() {
+    this.overlay.marks = { query: [], nearest: [], manifold: [], area: null };
+    this.roots = null;
+    if (!this.points) return;
+    this.target.fill(0);
+    this.#flow();
+  }
+
   /** What is marked: ids of the query, of the hits of both columns, and the area that was drawn. */
   mark({ query, nearest, manifold, area }) {
     if (!this.points) return;

@@ -16,16 +16,18 @@ export class QueryCard {
   }
 
   show(collection, state) {
-    const key = JSON.stringify([collection.info.name, state.ids, state.not, state.upload, state.box]);
+    const key = JSON.stringify([collection.info.name, state.ids, state.not, state.text, state.upload, state.box]);
     if (key === this.#shown) return;
     this.#shown = key;
-    const examples = state.ids.length + state.not.length + (state.upload ? 1 : 0);
+    const examples = state.ids.length + state.not.length + (state.upload ? 1 : 0) + (state.text !== null ? 1 : 0);
     const body =
       examples > 1
         ? this.#several(collection, state)
         : state.upload
           ? this.#uploaded(state)
-          : this.#item(collection, state.ids[0]);
+          : state.text !== null
+            ? asked(state.text)
+            : this.#item(collection, state.ids[0]);
     this.body.replaceChildren(...body.filter(Boolean));
     this.body.dataset.kind = examples > 1 ? "several" : "one";
   }
@@ -35,7 +37,7 @@ export class QueryCard {
     const known = this.pictures.known(upload);
     const alt = "The query";
     if (known) return make("img", { class: "face", src: known.url, alt });
-    if (!upload && collection.visible) {
+    if (!upload && ids.length && collection.visible) {
       const image = pictureOf(collection, ids[0], { size: 128, alt });
       image.classList.add("face");
       return image;
@@ -112,7 +114,7 @@ export class QueryCard {
     ];
   }
 
-  #several(collection, { ids, not, upload, box }) {
+  #several(collection, { ids, not, text, upload, box }) {
     const without = (list, id) => list.filter((other) => other !== id);
     const example = (face, sign, name, drop) =>
       make(
@@ -130,7 +132,8 @@ export class QueryCard {
     const picture = known
       ? make("img", { src: known.url, alt: "Your picture" })
       : make("span", { class: "name" }, "Your picture");
-    const last = ids.length === 1 && !upload;
+    const words = make("span", { class: "name", title: text ?? "" }, "Your question");
+    const last = ids.length === 1 && !upload && text === null;
     return [
       make(
         "ul",
@@ -146,6 +149,12 @@ export class QueryCard {
         ...not.map((id) => example(face(id), "−", id, () => this.tell.change({ not: without(not, id) }))),
       ),
       make("p", { class: "hint" }, box ? "Of your picture only the box counts." : "More like +, less like −."),
+        text === null
+          ? null
+          : example(words, "+", "Your question", ids.length ? () => this.tell.change({ text: null }) : null),
     ];
   }
 }
+
+/** A question in words. */
+const asked = (text) => [make("p", { class: "query-name" }, `“${text}”`), make("p", { class: "hint" }, "Your question.")];
