@@ -458,6 +458,35 @@ def test_no_question_without_an_encoder(silent_server, server, visit):
     expect(page.get_by_role("button", name="Ask", exact=True)).to_be_hidden()
 
 
+@pytest.mark.parametrize(("width", "least"), [(390, 320), (1280, 250)])
+def test_long_texts_are_read(notes_server, visit, width, least):
+    page = opened(visit, notes_server.address + NOTE, width=width, height=844, phone=width < 400)
+    boxes = """all => all.map((own) => {
+      const [inner, outer] = [own.getBoundingClientRect(), own.closest(".hit, .card").getBoundingClientRect()];
+      return { align: getComputedStyle(own).textAlign, width: own.clientWidth, over: own.scrollWidth - own.clientWidth,
+        inside: inner.left >= outer.left && inner.right <= outer.right, height: own.clientHeight };
+    })"""
+    texts = page.locator("#manifold .passage")
+    expect(texts).to_have_count(24)
+    for one in [*texts.evaluate_all(boxes), *page.locator("#query-body .passage").evaluate_all(boxes)]:
+        assert one["align"] in ("left", "start")
+        assert one["inside"]
+        assert one["over"] <= 0
+        assert one["height"] <= 220  # some lines of it
+    assert min(one["width"] for one in texts.evaluate_all(boxes)) >= least
+    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+    whole = page.locator("#manifold .hit").first.get_by_role("button", name="Whole text of")
+    whole.click()
+    expect(whole).to_have_attribute("aria-expanded", "true")
+    assert texts.first.evaluate("own => own.scrollHeight - own.clientHeight") <= 1
+    assert texts.first.evaluate("own => own.clientHeight") > 400
+    if width < 400:
+        expect(page.locator("#nearest .hit").first).to_be_hidden()
+        page.get_by_role("button", name="Nearest neighbours", exact=True).click()
+        expect(page.locator("#manifold .hit").first).to_be_hidden()
+    expect(page.locator("#nearest .unfold").first).to_be_visible()
+
+
 # ---------------------------------------------------------------- for everyone
 
 

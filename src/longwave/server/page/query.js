@@ -2,6 +2,7 @@
 
 import { Box } from "./box.js";
 import { find, make, signButton } from "./dom.js";
+import { fold, isLong, passage } from "./passage.js";
 import { pictureOf } from "./tile.js";
 import { shortName } from "./words.js";
 
@@ -72,16 +73,19 @@ export class QueryCard {
   #facts(collection, id) {
     if (!collection.info.columns.length) return null;
     const list = make("dl", { class: "facts" });
+    const card = make("div", {}, list);
+    const fact = ([name, value]) =>
+      isLong(value)
+        ? make("div", { class: "long" }, make("dt", { class: "unseen" }, name), passage(value, "dd"))
+        : make("div", {}, make("dt", {}, name), make("dd", {}, String(value ?? "–")));
     collection.item(id).then(
-      ({ metadata }) =>
-        list.append(
-          ...Object.entries(metadata)
-            .slice(0, 8)
-            .map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, String(value ?? "–")))),
-        ),
+      ({ metadata }) => {
+        list.append(...Object.entries(metadata).slice(0, 8).map(fact));
+        if (Object.values(metadata).some(isLong)) list.after(fold(card, id));
+      },
       () => list.remove(),
     );
-    return list;
+    return card;
   }
 
   #uploaded(state) {
@@ -145,13 +149,13 @@ export class QueryCard {
             "Your picture",
             ids.length ? () => this.tell.change({ upload: null, box: null }) : null,
           ),
+        text === null
+          ? null
+          : example(words, "+", "Your question", ids.length ? () => this.tell.change({ text: null }) : null),
         ...ids.map((id) => example(face(id), "+", id, last ? null : () => this.tell.change({ ids: without(ids, id) }))),
         ...not.map((id) => example(face(id), "−", id, () => this.tell.change({ not: without(not, id) }))),
       ),
       make("p", { class: "hint" }, box ? "Of your picture only the box counts." : "More like +, less like −."),
-        text === null
-          ? null
-          : example(words, "+", "Your question", ids.length ? () => this.tell.change({ text: null }) : null),
     ];
   }
 }
