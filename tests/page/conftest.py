@@ -1,5 +1,10 @@
 """A browser and served collections for the tests of the page."""
 
+import importlib
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
 import pytest
 from served import HOW, Server, build_digits, chromium
 
@@ -48,6 +53,50 @@ def pictures_folder(sample_pictures, lite0, tmp_path_factory):
 @pytest.fixture(scope="session")
 def server(digits_folder, pictures_folder, browser):
     own = Server(digits_folder, pictures_folder).start()
+    yield own
+    own.stop()
+
+
+@contextmanager
+def _notes(folder):
+    """The address of an encoder, and a collection of long texts that it has encoded, of three subjects."""
+    sys.path.append(str(Path(__file__).parents[1] / "texts"))
+    samples = importlib.import_module("texts_samples")
+    from longwave import texts
+
+    subjects = {
+        "sea": "water waves harbour sailor island storm fishes anchor",
+        "hill": "sheep grass shepherd meadow valley barn hedge clover",
+        "town": "street market tower bridge square baker window lantern",
+    }
+    passages = []
+    for subject, words in subjects.items():
+        own = words.split()
+        for number in range(14):
+            turned = own[number % 8 :] + own[: number % 8]
+            line = f"{subject.capitalize()} number{number} is known for {', '.join(turned[:6])} and little else."
+            name = f"{subject}/{number}.md"
+            passages.append(texts.Passage(name, "\n\n".join([line] * 12) + f" {'x' * 90}", name))
+    with samples.endpoint() as address:
+        texts.build_index(passages, encoder=address, k=6, progress=False).save(folder)
+        yield folder
+
+
+@pytest.fixture(scope="session")
+def notes_server(tmp_path_factory, browser):
+    """Long texts whose encoder answers."""
+    with _notes(tmp_path_factory.mktemp("texts") / "notes.longwave") as folder:
+        own = Server(folder).start()
+        yield own
+        own.stop()
+
+
+@pytest.fixture(scope="session")
+def silent_server(tmp_path_factory, browser):
+    """The same texts; their encoder is gone."""
+    with _notes(tmp_path_factory.mktemp("silent") / "notes.longwave") as folder:
+        pass
+    own = Server(folder).start()
     yield own
     own.stop()
 

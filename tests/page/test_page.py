@@ -139,6 +139,37 @@ def test_search_by_id_proposes_and_refuses(server, visit):
     expect(page.locator("#notice")).to_be_hidden()
 
 
+def test_an_unknown_name_leaves_the_query_and_says_so(server, visit):
+    page = opened(visit, server.address + "#collection=pictures&id=moon-whole.jpg")
+    before = ids(page)
+    field = page.get_by_role("combobox", name="Search by id")
+    field.fill("no such picture.jpg")
+    field.press("Enter")
+    expect(page.locator("#notice")).to_contain_text("There is no item called “no such picture.jpg”")
+    expect(page.locator("#notice")).to_contain_text("still those of moon-whole.jpg")
+    expect(page.locator(".query-name")).to_have_text("moon-whole.jpg")
+    assert ids(page) == before
+    field.fill("horse-whole.jpg")
+    field.press("Enter")
+    expect(page.locator(".query-name")).to_have_text("horse-whole.jpg")
+    expect(page.locator("#notice")).to_be_hidden()
+
+
+def test_hits_of_another_query_do_not_stay(server, visit):
+    page = opened(visit, server.address + "#collection=pictures&id=moon-whole.jpg", expected=["422", "404"])
+    assert bright(page) > 0
+    page.evaluate("location.hash = 'collection=pictures&id=gone.jpg'")
+    expect(page.locator(".hit")).to_have_count(0)
+    expect(page.locator("#notice")).to_contain_text("There is no item called “gone.jpg” in this collection.")
+    assert "index.ids" not in page.locator("#notice").inner_text()
+    expect(page.locator("#trust")).to_be_empty()
+    assert page.locator(".column-facts").all_inner_texts() == ["", ""]
+    assert bright(page) == 0
+    page.locator("#random").click()
+    expect(page.locator("#manifold .hit").first).to_be_visible()
+    expect(page.locator("#notice")).to_be_hidden()
+
+
 def test_columns_are_linked_and_marked(server, visit):
     page = opened(visit, server.address + QUERY)
     near, along = ids(page, "nearest"), ids(page)
@@ -378,6 +409,84 @@ def test_a_box_on_an_item(server, visit):
     expect(page.locator(".query-name")).to_have_text("Part of your picture")
 
 
+# ---------------------------------------------------------------- texts
+
+
+NOTE = "#collection=notes&id=town%2F3.md"
+
+
+def test_a_question_is_asked(notes_server, visit):
+    page = opened(visit, notes_server.address + NOTE)
+    field = page.get_by_role("combobox", name="Ask a question")
+    expect(field).to_have_attribute("placeholder", "Ask a question, or name an item")
+    field.fill("where do sheep find clover?")
+    drawn(page, lambda: page.get_by_role("button", name="Ask", exact=True).click())
+    expect(page.locator(".query-name")).to_have_text("“where do sheep find clover?”")
+    assert {own.split("/")[0] for own in ids(page)[:5]} == {"hill"}
+    assert "text=where" in page.url
+    asked = ids(page)
+    page.locator("#manifold .hit .ask-why").first.click(force=True)
+    expect(page.locator("#why .bars li").first).to_be_visible()
+    page.keyboard.press("Escape")
+    drawn(page, lambda: page.locator("#back").click())
+    expect(field).to_have_value("")
+    page.go_forward()
+    until(page, lambda: ids(page) == asked)
+    expect(field).to_have_value("where do sheep find clover?")
+    page.reload()
+    until(page, lambda: ids(page) == asked)
+    first = asked[0]
+    with asks(page) as answer:
+        page.locator("#manifold").get_by_role("button", name=f"More like {first}", exact=True).click(force=True)
+    query = json.loads(answer.value.request.post_data)["query"]
+    assert query == {"text": "where do sheep find clover?", "ids": [first]}
+    expect(page.locator(".example.for")).to_have_count(2)
+    expect(field).to_be_visible()
+    field.fill("sea/4.md")
+    drawn(page, lambda: field.press("Enter"))
+    expect(page.locator(".query-name")).to_have_text("4.md")
+    assert "text=" not in page.url
+
+
+def test_no_question_without_an_encoder(silent_server, server, visit):
+    page = opened(visit, silent_server.address + NOTE)
+    expect(page.locator("#find-note")).to_contain_text("You cannot ask questions in words here")
+    expect(page.get_by_role("button", name="Ask", exact=True)).to_be_hidden()
+    expect(page.locator("#find")).to_have_attribute("placeholder", "Name of an item")
+    page = opened(visit, server.address + QUERY)
+    expect(page.locator("#find-note")).to_be_hidden()
+    expect(page.get_by_role("button", name="Ask", exact=True)).to_be_hidden()
+
+
+@pytest.mark.parametrize(("width", "least"), [(390, 320), (1280, 250)])
+def test_long_texts_are_read(notes_server, visit, width, least):
+    page = opened(visit, notes_server.address + NOTE, width=width, height=844, phone=width < 400)
+    boxes = """all => all.map((own) => {
+      const [inner, outer] = [own.getBoundingClientRect(), own.closest(".hit, .card").getBoundingClientRect()];
+      return { align: getComputedStyle(own).textAlign, width: own.clientWidth, over: own.scrollWidth - own.clientWidth,
+        inside: inner.left >= outer.left && inner.right <= outer.right, height: own.clientHeight };
+    })"""
+    texts = page.locator("#manifold .passage")
+    expect(texts).to_have_count(24)
+    for one in [*texts.evaluate_all(boxes), *page.locator("#query-body .passage").evaluate_all(boxes)]:
+        assert one["align"] in ("left", "start")
+        assert one["inside"]
+        assert one["over"] <= 0
+        assert one["height"] <= 220  # some lines of it
+    assert min(one["width"] for one in texts.evaluate_all(boxes)) >= least
+    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+    whole = page.locator("#manifold .hit").first.get_by_role("button", name="Whole text of")
+    whole.click()
+    expect(whole).to_have_attribute("aria-expanded", "true")
+    assert texts.first.evaluate("own => own.scrollHeight - own.clientHeight") <= 1
+    assert texts.first.evaluate("own => own.clientHeight") > 400
+    if width < 400:
+        expect(page.locator("#nearest .hit").first).to_be_hidden()
+        page.get_by_role("button", name="Nearest neighbours", exact=True).click()
+        expect(page.locator("#manifold .hit").first).to_be_hidden()
+    expect(page.locator("#nearest .unfold").first).to_be_visible()
+
+
 # ---------------------------------------------------------------- for everyone
 
 
@@ -505,7 +614,7 @@ def test_parts_in_the_browser(server, visit):
 
     state = inside(
         """const { read, write, START } = await part("state");
-        const examples = { ids: ["a/b", "=c&d"], not: ["é"], box: [1, 2, 3, 4] };
+        const examples = { ids: ["a/b", "=c&d"], not: ["é"], text: "a & b?", box: [1, 2, 3, 4] };
         const own = { ...START, ...examples, filter: "walk:0.9,5", blend: 0, area: [[0.1, -0.2]] };
         return [own, read(`#${write(own)}`), write(START)];"""
     )
@@ -539,6 +648,27 @@ def test_parts_in_the_browser(server, visit):
         return [...nearest, all.inside(square).sort()];"""
     )
     assert inside_out == [3, -1, [1, 3]]
+    flat, full, far, told = inside(
+        """const { levels } = await part("ramp");
+        const { ends } = await part("words");
+        const shown = (shares) => {
+          const out = new Uint8Array(shares.length);
+          const told = levels(Float32Array.from(shares, (own) => own ** 0.25), out);
+          return [[...out], told];
+        };
+        const all = [...Array(150).keys()].map((i) => 0.57 + 0.0004 * i);
+        const [flat, told] = shown([1, ...all]);
+        const [parts] = shown([1, ...all, ...Array(50).fill(0)]);
+        const [far] = shown([...Array(1000).keys()].map((i) => Math.exp(-i / 20)));
+        return [flat, parts, far, ends(told.low, told.full)];"""
+    )
+    assert max(flat) == 255
+    assert min(flat) <= 48
+    assert len(set(flat)) > 90  # a wave is seen, though all have more than half of the largest
+    assert full[-50:] == [0] * 50
+    assert min(full[:-50]) >= 40  # what is reached is told from what is not
+    assert far[200] < 5  # where a wave falls to nothing, what it leaves stays dark
+    assert told == {"from": "x: 57 %", "to": "62 % of the best or more"}
     lightness = inside(
         """const { RAMP } = await part("ramp");
         const light = RAMP.map(([r, g, b]) => 0.2126 * r ** 2.2 + 0.7152 * g ** 2.2 + 0.0722 * b ** 2.2);

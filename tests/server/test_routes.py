@@ -19,7 +19,8 @@ AT = "/v1/collections/digits"
 def test_collections(served):
     (one,) = served.get("/v1/collections").json()["collections"]
     assert one == {
-        "name": "digits", "items": 500, "dimension": 64, "version": 1, "pictures": False, "writable": False,
+        "name": "digits", "items": 500, "dimension": 64, "version": 1,
+        "pictures": False, "texts": False, "writable": False,
     }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What a request asks with, as the library takes it: items, pictures, vectors."""
+"""What a request asks with, as the library takes it: items, pictures, questions, vectors."""
 
 from __future__ import annotations
 
@@ -15,9 +15,13 @@ from longwave.search import seeds
 from longwave.search.queries import Queries, examples
 from longwave.server import schemas
 from longwave.server.problems import Problem
+from longwave.server.questions import Questions
 from longwave.server.shelf import State
 from longwave.server.uploads import Uploads
 from longwave.types import Array, Sparse
+
+#: What is said where a question in words cannot be.
+NO_TEXTS = "this collection was not made from texts; search it with ids or vectors"
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,12 +65,17 @@ class Asked:
 
 
 def asked_by(query: schemas.Query, state: State, uploads: Uploads) -> Asked:
-    """One query from items, a picture, both together, or vectors. Encodes the picture where it was not yet."""
-    given = [name for name in ("ids", "upload", "vectors") if getattr(query, name) is not None]
-    if not given or (query.vectors is not None and len(given) > 1):
-        raise Problem(422, f"a query has ids, an upload or both, or vectors, got {' and '.join(given) or 'none'}")
+    """One query from items, a picture or a question, items beside one of these, or vectors.
+
+    Encodes the picture or the question where it was not yet.
+    """
+    given = [name for name in ("ids", "upload", "text", "vectors") if getattr(query, name) is not None]
+    alone = [name for name in given if name != "ids"]
+    if not given or len(alone) > 1 or (query.vectors is not None and len(given) > 1):
+        got = " and ".join(given) or "none"
+        raise Problem(422, f"a query has ids, an upload or a text, alone or beside ids, or vectors, got {got}")
     if query.unlike and query.vectors is not None:
-        raise Problem(422, "`not` names items beside `ids` or an upload; leave it out, or give ids")
+        raise Problem(422, "`not` names items beside `ids`, an upload or a text; leave it out, or give ids")
     if query.box is not None and query.upload is None:
         raise Problem(422, "a box is a part of an upload; leave it out, or name the upload")
     if query.weights is not None and query.vectors is None:
@@ -74,20 +83,34 @@ def asked_by(query: schemas.Query, state: State, uploads: Uploads) -> Asked:
     if query.vectors is not None:
         weights = None if query.weights is None else np.asarray(query.weights, dtype=np.float32)
         return Asked(np.asarray(rows_of(query.vectors), dtype=np.float64), weights)
-    if query.upload is None:
+    if query.text is not None:
+        seen = questions_of(state).vectors([query.text])
+    elif query.upload is not None:
+        seen = _picture(query, query.upload, state, uploads)
+    else:
         assert query.ids is not None
         return asked_by_ids(query.ids, query.unlike, state)
-    if state.gallery is None:
-        raise Problem(422, "this collection was not made from pictures; search it with ids or vectors")
-    box = None if query.box is None else (query.box[0], query.box[1], query.box[2], query.box[3])
-    seen = uploads.find(query.upload).query(state.gallery, state.version, box).vectors
     if query.ids is None and not query.unlike:
         return Asked(seen)
     items = asked_by_ids(query.ids or [], query.unlike, state)
-    assert items.vectors is not None  # where there are pictures, there are vectors
+    assert items.vectors is not None  # where there are pictures or texts, there are vectors
     signs = np.ones(len(items.vectors), dtype=np.float32) if items.weights is None else items.weights
     weights = np.concatenate([np.ones(len(seen), dtype=np.float32), signs])
     return replace(items, vectors=np.concatenate([seen, items.vectors]), weights=weights)
+
+
+def questions_of(state: State) -> Questions:
+    """What encodes questions; Problem 422 where the collection has no texts."""
+    if state.questions is None:
+        raise Problem(422, NO_TEXTS)
+    return state.questions
+
+
+def _picture(query: schemas.Query, upload: str, state: State, uploads: Uploads) -> Array:
+    if state.gallery is None:
+        raise Problem(422, "this collection was not made from pictures; search it with ids or vectors")
+    box = None if query.box is None else (query.box[0], query.box[1], query.box[2], query.box[3])
+    return uploads.find(upload).query(state.gallery, state.version, box).vectors
 
 
 def asked_by_ids(ids: Sequence[Any], unlike: Sequence[Any], state: State) -> Asked:

@@ -15,6 +15,7 @@ from longwave.inspection import describe
 from longwave.pictures import picture_size
 from longwave.search.defaults import default_filter
 from longwave.server import schemas
+from longwave.server.asking import NO_TEXTS
 from longwave.server.choosing import filter_of
 from longwave.server.endpoints import Call, endpoint
 from longwave.server.problems import Problem
@@ -202,6 +203,21 @@ async def upload(call: Call) -> schemas.Upload:
     return schemas.Upload(upload=call.context.uploads.add(data), width=width, height=height)
 
 
+@endpoint("GET", "/v1/collections/{name}/questions", answer=schemas.Asking)
+async def questions(call: Call) -> schemas.Asking:
+    """Whether the collection can be asked questions in words; opens its encoder, which may take seconds."""
+    asked = call.state.questions
+    if asked is None:
+        return schemas.Asking(possible=False, detail=NO_TEXTS)
+    try:
+        await call.context.slow.run(asked.open, timeout=call.context.options.timeout)
+    except Problem as problem:
+        if not asked.is_refused:
+            raise  # it takes long: ask again
+        return schemas.Asking(possible=False, detail=problem.detail)
+    return schemas.Asking(possible=True)
+
+
 def _summary(served: Served) -> schemas.Summary:
     state = served.now
     return schemas.Summary(
@@ -210,5 +226,6 @@ def _summary(served: Served) -> schemas.Summary:
         dimension=state.index.dimension,
         version=state.version,
         pictures=state.gallery is not None,
+        texts=state.questions is not None,
         writable=served.writable,
     )

@@ -33,7 +33,7 @@ _TOLD = {
     429: "Too many requests wait; `Retry-After` says when to try again.",
     500: "The server failed.",
     501: "The server lacks an optional part.",
-    503: "No answer in time, or the server is about to stop.",
+    503: "No answer in time, an encoder that cannot be used, or a server that is about to stop.",
 }
 
 

@@ -19,6 +19,8 @@ Count = Annotated[int, Meta(ge=1, le=MOST_HITS)]
 Some = Annotated[int, Meta(ge=1, le=MOST_IDS)]
 Names = Annotated[list[str], Meta(max_length=1000)]
 Text = Annotated[str, Meta(min_length=1, max_length=1000)]
+Question = Annotated[str, Meta(min_length=1, max_length=10_000)]
+Questions = Annotated[list[Question], Meta(min_length=1, max_length=1000)]
 Seeds = Annotated[dict[str, float], Meta(min_length=1, max_length=MOST_IDS)]
 Vectors = Annotated[list[list[float]], Meta(min_length=1, max_length=MOST_ROWS)]
 Ids = Annotated[list[Id], Meta(min_length=1, max_length=MOST_IDS)]
@@ -56,12 +58,13 @@ class Options(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class SearchBody(Options, kw_only=True, forbid_unknown_fields=True):
-    """Query vectors, as lists or as bytes, or items to begin at with a weight each, and how to search."""
+    """Query vectors, as lists or as bytes, items to begin at with a weight each, or questions; and how to search."""
 
     vectors: Vectors | None = None
     npy: Annotated[bytes | None, Meta(description="rows of little-endian float32, base64; with `dimension`")] = None
     dimension: Some | None = None
     seeds: Seeds | list[Seeds] | None = None
+    texts: Annotated[Questions | None, Meta(description="questions to a collection of texts")] = None
     kind: Literal["manifold", "pagerank"] = "manifold"
     query_groups: list[int] | None = None
     weights: list[float] | None = None
@@ -78,12 +81,13 @@ class SimilarBody(Options, kw_only=True, forbid_unknown_fields=True):
 
 
 class Query(Struct, kw_only=True, forbid_unknown_fields=True):
-    """One query: items, a picture that was uploaded, or vectors and their weights."""
+    """One query: items, a picture that was uploaded, a question to texts, or vectors and their weights."""
 
     ids: Ids | None = None
     unlike: Annotated[list[Id], Meta(max_length=MOST_IDS)] = msgspec.field(name="not", default_factory=list)
     upload: Text | None = None
     box: Box | None = None
+    text: Annotated[Question | None, Meta(description="a question to a collection of texts")] = None
     vectors: Vectors | None = None
     weights: list[float] | None = None
 
@@ -134,6 +138,7 @@ class Summary(Struct, kw_only=True):
     dimension: int
     version: int
     pictures: bool
+    texts: bool
     writable: bool
 
 
@@ -187,6 +192,7 @@ class Details(Struct, kw_only=True):
     version: int
     id_kind: Literal["int", "str"]
     pictures: bool
+    texts: bool
     writable: bool
     columns: list[Column]
     labels: str | None
@@ -312,6 +318,13 @@ class Upload(Struct, kw_only=True):
     upload: str
     width: int
     height: int
+
+
+class Asking(Struct, kw_only=True):
+    """Whether questions in words can be asked, and in one sentence why not."""
+
+    possible: bool
+    detail: str = ""
 
 
 class IdList(Struct):

@@ -12,7 +12,7 @@ import numpy as np
 from longwave.hits import Hits
 from longwave.server import bodies, schemas
 from longwave.server.answers import answer_of, hits_of
-from longwave.server.asking import asked_by_ids, best_of, rows_of
+from longwave.server.asking import asked_by_ids, best_of, questions_of, rows_of
 from longwave.server.choosing import check_hits, options_of, scores_all
 from longwave.server.endpoints import Call, endpoint
 from longwave.server.problems import Problem
@@ -27,9 +27,9 @@ from longwave.server.problems import Problem
     answer=schemas.SearchAnswer,
 )
 async def search(call: Call) -> schemas.SearchAnswer:
-    """Search with vectors, or from items to begin at."""
+    """Search with vectors, with questions, or from items to begin at."""
     began, state = time.perf_counter(), call.state
-    given, rows = (call.params, bodies.from_npy(call.body)) if call.media == bodies.NPY else _rows(call.body)
+    given, rows = (call.params, bodies.from_npy(call.body)) if call.media == bodies.NPY else await _rows(call)
     check_hits(given.k, len(rows))
     options = options_of(given) | {"kind": given.kind}
     if given.seeds is not None:
@@ -47,7 +47,7 @@ async def search(call: Call) -> schemas.SearchAnswer:
     key = None
     usual = given.seeds is None and not any(map(_is_told, of_rows.values()))
     if usual and len(rows) == 1 and len(rows[0]) == state.index.dimension and scores_all(state.index, given.k, options):
-        alike = msgspec.structs.replace(given, vectors=None, npy=None, dimension=None)
+        alike = msgspec.structs.replace(given, vectors=None, npy=None, dimension=None, texts=None)
         key = call.served.name, state.version, msgspec.json.encode(alike)
     done = await call.context.searches.join(do, rows, key=key, timeout=call.context.options.timeout)
     hits, found = done.value
@@ -76,10 +76,14 @@ async def similar(call: Call) -> schemas.SearchAnswer:
     return answer_of(hits, found, state, done.waited, began)
 
 
-def _rows(body: schemas.SearchBody) -> tuple[schemas.SearchBody, Any]:
+async def _rows(call: Call) -> tuple[schemas.SearchBody, Any]:
     """What is asked with, query by query: lists, which a thread makes an array of, an array, or seeds."""
-    if sum(given is not None for given in (body.vectors, body.npy, body.seeds)) != 1:
-        raise Problem(422, "give the query as `vectors`, as `npy` with `dimension`, or as `seeds`")
+    body: schemas.SearchBody = call.body
+    if sum(given is not None for given in (body.vectors, body.npy, body.seeds, body.texts)) != 1:
+        raise Problem(422, "give the query as `vectors`, as `npy` with `dimension`, as `seeds`, or as `texts`")
+    if body.texts is not None:
+        asked, texts = questions_of(call.state), body.texts
+        return body, await call.run(lambda: asked.vectors(texts))
     if body.seeds is not None:
         return body, [body.seeds] if isinstance(body.seeds, dict) else body.seeds
     if body.vectors is not None:

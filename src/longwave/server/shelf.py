@@ -21,6 +21,7 @@ from longwave.layout import graph_positions, positions
 from longwave.pictures import Gallery, is_of_pictures
 from longwave.server import schemas
 from longwave.server.problems import Problem
+from longwave.server.questions import Questions
 
 T = TypeVar("T")
 #: The column of the metadata that tells what is right, where nothing else is said.
@@ -44,11 +45,12 @@ class GraphPlaces:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A version of a collection, ready to be searched. gallery: where it was made from pictures."""
+    """A version of a collection, ready to be searched. gallery: if it was made from pictures. questions: from texts."""
 
     version: int
     index: Index
     gallery: Gallery | None
+    questions: Questions | None
     labels: str | None
     staleness: str
     places: GraphPlaces
@@ -149,9 +151,10 @@ class Served:
         elif labels not in known:
             raise InputError(f"{self.path} has no column '{labels}' to take labels from; it has {', '.join(known)}")
         gallery = _gallery(index, None if before is None else before.gallery)
+        questions = Questions.of(index, None if before is None else before.questions)
         same = before is not None and before.places.graph is index.graph
         places = before.places if before is not None and same else GraphPlaces(index)
-        return State(version, index, gallery, labels, str(self._collection.staleness()), places)
+        return State(version, index, gallery, questions, labels, str(self._collection.staleness()), places)
 
 
 def _warm(index: Index) -> None:

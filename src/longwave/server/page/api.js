@@ -54,6 +54,18 @@ async function problemOf(answer) {
   return told || answer.status < 502 ? new Problem(answer.status, told ?? {}) : new Gone(answer.statusText);
 }
 
+/** Asks again where the server takes longer than a request may last. */
+async function patient(work) {
+  for (let turn = 0; ; turn++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (error.status !== 503 || turn === 20) throw error;
+      await pause(3000);
+    }
+  }
+}
+
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 /** Several requests may be refused at once; one of them asks for a token. */
@@ -96,16 +108,10 @@ export class Collection {
   item = (id) => json(`${this.root}/items/${encodeURIComponent(id)}`);
   find = async (text, signal) => (await json(`${this.root}/find?k=8&text=${encodeURIComponent(text)}`, { signal })).ids;
   /** Places of all items. A large map may take longer to make than a request may last; the server goes on with it. */
-  async map() {
-    for (let turn = 0; ; turn++) {
-      try {
-        return await floats(`${this.root}/map`);
-      } catch (error) {
-        if (error.status !== 503 || turn === 20) throw error;
-        await pause(3000);
-      }
-    }
-  }
+  map = () => patient(() => floats(`${this.root}/map`));
+
+  /** Whether questions in words can be asked: { possible, detail }. The server opens what it needs for them. */
+  questions = () => patient(() => json(`${this.root}/questions`));
 
   upload = (picture) => json(`${this.root}/pictures`, { body: picture, type: picture.type || "image/jpeg" });
 

@@ -5,6 +5,7 @@
  *
  * The function returned takes a question. While something moves (a slider), the question on its way may come back
  * first, so that results move at the pace of the server; the newest waits. Otherwise the one on its way is cancelled.
+ * Its `stop` cancels what is on its way.
  */
 export function asker(send, show, fail) {
   let flight = null;
@@ -21,12 +22,12 @@ export function asker(send, show, fail) {
     }
     if (flight !== control) return;
     flight = null;
-    const next = waiting;
+    const newest = waiting;
     waiting = null;
-    if (next !== null) ask(next);
+    if (newest !== null) ask(newest);
   }
 
-  return (question, { moving = false } = {}) => {
+  const next = (question, { moving = false } = {}) => {
     if (flight && moving) {
       waiting = question;
       return;
@@ -35,6 +36,11 @@ export function asker(send, show, fail) {
     flight?.abort();
     ask(question);
   };
+  next.stop = () => {
+    waiting = null;
+    flight?.abort();
+  };
+  return next;
 }
 
 /** The function, called once when nothing has happened for so many milliseconds. `flush` calls it now if it waits. */

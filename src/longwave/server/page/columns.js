@@ -1,6 +1,7 @@
 // Two columns beside each other, nearest neighbours and manifold. The same item lights up in both.
 
 import { calm, find, make } from "./dom.js";
+import { isLong } from "./passage.js";
 import { Tile } from "./tile.js";
 import { percent, plural } from "./words.js";
 
@@ -22,6 +23,7 @@ class Column {
   clear() {
     this.tiles.clear();
     this.list.replaceChildren();
+    this.head.replaceChildren();
   }
 
   /** hits: { ids, scores, columns }; other: rank by id in the other column. */
@@ -123,6 +125,16 @@ export class Columns {
     this.root = root;
     this.nearest = new Column(find("#nearest", root), "nearest", actions, link);
     this.manifold = new Column(find("#manifold", root), "manifold", actions, link);
+    this.sides = root.querySelectorAll("[data-side-button]");
+    for (const button of this.sides) button.addEventListener("click", () => this.#turn(button.dataset.sideButton));
+    this.#turn("manifold");
+  }
+
+  /** Which column is seen where texts leave room for one. */
+  #turn(side) {
+    this.root.dataset.side = side;
+    for (const button of this.sides)
+      button.setAttribute("aria-pressed", String(button.dataset.sideButton === side));
   }
 
   clear() {
@@ -135,6 +147,8 @@ export class Columns {
     const { nearest, manifold, truth } = answer;
     this.nearest.show(collection, nearest, { other: ranks(manifold), truth: truth?.nearest, columns });
     this.manifold.show(collection, manifold, { other: ranks(nearest), truth: truth?.manifold, columns });
+    const shown = [nearest, manifold].flatMap((hits) => columns.flatMap((name) => hits.columns?.[name] ?? []));
+    document.body.classList.toggle("texts", !collection.visible && shown.some(isLong));
     this.root.classList.toggle("drawn", collection.info.draw !== null && !collection.info.pictures);
   }
 }

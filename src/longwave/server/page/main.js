@@ -23,7 +23,7 @@ import { showTimes } from "./times.js";
 import { askToken } from "./token.js";
 import { Trail } from "./trail.js";
 import { Why } from "./why.js";
-import { confidence, plural, shortName, summary } from "./words.js";
+import { belongs, confidence, nameOf, plural, summary, unknown } from "./words.js";
 
 const store = new Store();
 const link = new Link();
@@ -32,9 +32,11 @@ let answered = null; // { answer, question }: what is on the screen
 
 // ---------------------------------------------------------------- what one can do
 
+const NOTHING = { ids: [], not: [], text: null, upload: null, box: null };
 const changeQuery = (patch) => store.change({ ...patch, why: null }, { step: true });
 const actions = {
-  query: (id) => changeQuery({ ids: [String(id)], not: [], upload: null, box: null }),
+  query: (id) => changeQuery({ ...NOTHING, ids: [String(id)] }),
+  ask: (text) => changeQuery({ ...NOTHING, text }),
   more: (id) => changeQuery({ ids: with_(store.state.ids, id), not: without(store.state.not, id) }),
   less: (id) => changeQuery({ not: with_(store.state.not, id), ids: without(store.state.ids, id) }),
   why: (id) => store.change({ why: String(id) }),
@@ -68,13 +70,19 @@ function save(kind) {
 // ---------------------------------------------------------------- the parts
 
 const pictures = new Pictures({
-  asked: (upload) => changeQuery({ ids: [], not: [], upload, box: null }),
+  asked: (upload) => changeQuery({ ...NOTHING, upload }),
   refused: notice.warn,
 });
 const columns = new Columns(find("#results"), actions, link);
 const controls = new Controls(find("#panel"), store);
 const filters = new Filters(find("#panel"), store);
-const finder = new Finder(find("header"), { query: actions.query, refused: notice.warn });
+const finder = new Finder(find("header"), {
+  query: actions.query,
+  ask: actions.ask,
+  unknown: (id) => notice.warn(`There is no item called “${id}”.${answered ? ` ${belongs(store.state)}` : ""}`),
+  refused: notice.warn,
+  failed: fail,
+});
 const trail = new Trail(find("#panel"), pictures, changeQuery);
 const map = new WaveMap(find("#map"), link, {
   query: actions.query,
@@ -87,7 +95,7 @@ const queryCard = new QueryCard(find("#panel"), pictures, { change: changeQuery,
 async function boxOnItem(id, box) {
   try {
     const { upload } = await pictures.ofItem(id);
-    changeQuery({ ids: [], not: [], upload, box });
+    changeQuery({ ...NOTHING, upload, box });
   } catch (error) {
     fail(error);
   }
@@ -98,7 +106,7 @@ async function boxOnItem(id, box) {
 const drawn = (state) => (state.area && map.ready ? map.within(state.area) : null);
 const body = (state) => question(collection, state, drawn(state));
 
-const compare = asker((body, signal) => notice.busy(collection.compare(body, signal)), showHits, fail);
+const compare = asker((body, signal) => notice.busy(collection.compare(body, signal)), showHits, failHits);
 const wave = asker(
   (body, signal) => collection.wave(body, signal),
   (roots) => map.wave(roots),
@@ -146,6 +154,20 @@ function mark() {
   map.mark({ query: store.state.ids, nearest: nearest.ids, manifold: manifold.ids, area: store.state.area });
 }
 
+/** There is no answer to what is asked now, and the last one would pass for it. */
+function failHits(error) {
+  if (!(error instanceof Gone)) clearAnswer();
+  fail(error);
+}
+
+function clearAnswer() {
+  answered = null;
+  columns.clear();
+  map.clear();
+  find("#trust").textContent = "";
+  find("#times").replaceChildren();
+}
+
 async function fail(error) {
   if (error instanceof Gone) {
     notice.gone(() => (collection ? recover() : start()));
@@ -156,7 +178,7 @@ async function fail(error) {
     const fresh = await pictures.again(upload).catch(() => null);
     if (fresh) return store.change({ upload: fresh });
   }
-  notice.warn(error.message);
+  notice.warn(/there is no item/i.test(error.message) ? unknown(store.state) : error.message);
 }
 
 /** The server is back, perhaps with another version. */
@@ -176,14 +198,14 @@ function show(state) {
   controls.show(state);
   filters.show(state, drawn(state)?.length ?? null);
   queryCard.show(collection, state);
+  finder.show(state);
   find("#back").disabled = store.depth === 0;
   document.body.dataset.view = state.view;
   for (const tab of document.querySelectorAll("[data-view-button]"))
     tab.setAttribute("aria-pressed", String(tab.dataset.viewButton === state.view));
   find("#enlarge").setAttribute("aria-pressed", String(state.view === "map"));
   if (state.why === null) why.close();
-  const asked = state.upload ? "a picture" : state.ids.map(shortName).join(" + ");
-  document.title = `${asked} – ${collection.info.name} – Longwave`;
+  document.title = `${nameOf(state)} – ${collection.info.name} – Longwave`;
 }
 
 function openWhy(id) {
@@ -209,8 +231,7 @@ store.subscribe((state, before, how) => {
 async function open(name) {
   try {
     await renew(name);
-    answered = null;
-    columns.clear();
+    clearAnswer();
     trail.clear();
     find("#collection").value = name;
     if (!hasQuery(store.state)) {

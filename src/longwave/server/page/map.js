@@ -9,7 +9,7 @@ import { levels, RAMP, shareOf } from "./ramp.js";
 import { byLevel, splat } from "./splat.js";
 import { pictureOf } from "./tile.js";
 import { View } from "./view.js";
-import { plural, score, shortName } from "./words.js";
+import { ends, plural, score, shortName } from "./words.js";
 
 const GROUND = [13, 18, 24]; // --screen of the style sheet
 const REACH = 14; // pixels around the pointer in which an item is taken
@@ -39,7 +39,7 @@ export class WaveMap {
     };
     listen(this.stage, this.view, () => this.stage.dataset.mode === "lasso", listener);
     this.#buttons();
-    this.#legend();
+    this.#legend({ dim: 0, low: 0, full: 1 });
     link.subscribe((id) => this.#look(id));
     new ResizeObserver(() => this.#resize()).observe(this.stage);
   }
@@ -73,8 +73,17 @@ export class WaveMap {
   /** The wave at every item, as the fourth root of its share of the largest. */
   wave(roots) {
     if (!this.points || roots.length !== this.target.length) return;
-    levels(roots, this.target);
+    this.#legend(levels(roots, this.target));
     this.roots = roots;
+    this.#flow();
+  }
+
+  /** No wave, and nothing marked. */
+  clear() {
+    this.overlay.marks = { query: [], nearest: [], manifold: [], area: null };
+    this.roots = null;
+    if (!this.points) return;
+    this.target.fill(0);
     this.#flow();
   }
 
@@ -119,12 +128,16 @@ export class WaveMap {
     mode("pan")();
   }
 
-  #legend() {
+  /** Which colours there are, and what both ends of them mean. */
+  #legend({ dim, low, full }) {
     const ramp = find(".ramp", this.root).getContext("2d");
-    RAMP.forEach((rgb, i) => {
-      ramp.fillStyle = `rgb(${rgb.join(" ")})`;
+    for (let i = 0; i < 256; i++) {
+      ramp.fillStyle = `rgb(${RAMP[Math.round(dim + ((255 - dim) / 255) * i)].join(" ")})`;
       ramp.fillRect(i, 0, 1, 1);
-    });
+    }
+    const { from, to } = ends(low, full);
+    find("#ramp-low", this.root).textContent = from;
+    find("#ramp-full", this.root).textContent = to;
   }
 
   #resize() {

@@ -2,6 +2,7 @@
 
 import { Box } from "./box.js";
 import { find, make, signButton } from "./dom.js";
+import { fold, isLong, passage } from "./passage.js";
 import { pictureOf } from "./tile.js";
 import { shortName } from "./words.js";
 
@@ -16,16 +17,18 @@ export class QueryCard {
   }
 
   show(collection, state) {
-    const key = JSON.stringify([collection.info.name, state.ids, state.not, state.upload, state.box]);
+    const key = JSON.stringify([collection.info.name, state.ids, state.not, state.text, state.upload, state.box]);
     if (key === this.#shown) return;
     this.#shown = key;
-    const examples = state.ids.length + state.not.length + (state.upload ? 1 : 0);
+    const examples = state.ids.length + state.not.length + (state.upload ? 1 : 0) + (state.text !== null ? 1 : 0);
     const body =
       examples > 1
         ? this.#several(collection, state)
         : state.upload
           ? this.#uploaded(state)
-          : this.#item(collection, state.ids[0]);
+          : state.text !== null
+            ? asked(state.text)
+            : this.#item(collection, state.ids[0]);
     this.body.replaceChildren(...body.filter(Boolean));
     this.body.dataset.kind = examples > 1 ? "several" : "one";
   }
@@ -35,7 +38,7 @@ export class QueryCard {
     const known = this.pictures.known(upload);
     const alt = "The query";
     if (known) return make("img", { class: "face", src: known.url, alt });
-    if (!upload && collection.visible) {
+    if (!upload && ids.length && collection.visible) {
       const image = pictureOf(collection, ids[0], { size: 128, alt });
       image.classList.add("face");
       return image;
@@ -70,16 +73,19 @@ export class QueryCard {
   #facts(collection, id) {
     if (!collection.info.columns.length) return null;
     const list = make("dl", { class: "facts" });
+    const card = make("div", {}, list);
+    const fact = ([name, value]) =>
+      isLong(value)
+        ? make("div", { class: "long" }, make("dt", { class: "unseen" }, name), passage(value, "dd"))
+        : make("div", {}, make("dt", {}, name), make("dd", {}, String(value ?? "–")));
     collection.item(id).then(
-      ({ metadata }) =>
-        list.append(
-          ...Object.entries(metadata)
-            .slice(0, 8)
-            .map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, String(value ?? "–")))),
-        ),
+      ({ metadata }) => {
+        list.append(...Object.entries(metadata).slice(0, 8).map(fact));
+        if (Object.values(metadata).some(isLong)) list.after(fold(card, id));
+      },
       () => list.remove(),
     );
-    return list;
+    return card;
   }
 
   #uploaded(state) {
@@ -112,7 +118,7 @@ export class QueryCard {
     ];
   }
 
-  #several(collection, { ids, not, upload, box }) {
+  #several(collection, { ids, not, text, upload, box }) {
     const without = (list, id) => list.filter((other) => other !== id);
     const example = (face, sign, name, drop) =>
       make(
@@ -130,7 +136,8 @@ export class QueryCard {
     const picture = known
       ? make("img", { src: known.url, alt: "Your picture" })
       : make("span", { class: "name" }, "Your picture");
-    const last = ids.length === 1 && !upload;
+    const words = make("span", { class: "name", title: text ?? "" }, "Your question");
+    const last = ids.length === 1 && !upload && text === null;
     return [
       make(
         "ul",
@@ -142,6 +149,9 @@ export class QueryCard {
             "Your picture",
             ids.length ? () => this.tell.change({ upload: null, box: null }) : null,
           ),
+        text === null
+          ? null
+          : example(words, "+", "Your question", ids.length ? () => this.tell.change({ text: null }) : null),
         ...ids.map((id) => example(face(id), "+", id, last ? null : () => this.tell.change({ ids: without(ids, id) }))),
         ...not.map((id) => example(face(id), "−", id, () => this.tell.change({ not: without(not, id) }))),
       ),
@@ -149,3 +159,6 @@ export class QueryCard {
     ];
   }
 }
+
+/** A question in words. */
+const asked = (text) => [make("p", { class: "query-name" }, `“${text}”`), make("p", { class: "hint" }, "Your question.")];

@@ -3,11 +3,12 @@
 import { shownColumns } from "./filters.js";
 import { whereOf } from "./where.js";
 
-function query(collection, { ids, not, upload, box }) {
+function query(collection, { ids, not, text, upload, box }) {
   const numbers = (list) => list.map((id) => collection.id(id));
   return {
     ...(ids.length ? { ids: numbers(ids) } : {}),
     ...(not.length ? { not: numbers(not) } : {}),
+    ...(text !== null ? { text } : {}),
     ...(upload ? { upload, box } : {}),
   };
 }

@@ -50,7 +50,25 @@ export const shareOf = (sent) => sent ** SENT;
 // What the best few have is full brightness: one item that is the query's twin would leave the others in the dark.
 const FULL = 16;
 
-/** What the server sent of all items, to their levels. out: Uint8Array. */
+// Where the wave reaches all items, as in small collections, even the least have much of the largest, and all would be
+// bright. So what the least twentieth of the items reached have is drawn no brighter than this level.
+const DIM = 48;
+const LEAST = 0.05;
+const REACHED = 1e-3; // of full brightness
+const SAMPLE = 4096; // items that are looked at for it, at most
+
+/** The share that the least of the items reached have. */
+function least(sent, full) {
+  const step = Math.ceil(sent.length / SAMPLE);
+  const reached = sent.filter((value, i) => i % step === 0 && shareOf(value) > REACHED * full).sort();
+  const share = reached.length ? shareOf(reached[Math.floor(LEAST * reached.length)]) : 0;
+  return share < full ? share : 0;
+}
+
+/**
+ * What the server sent of all items, to their levels. out: Uint8Array. Returns the shares of the largest at both ends:
+ * { dim, low, full }, where `low` has the level `dim`, and `full` the highest.
+ */
 export function levels(sent, out) {
   const best = new Float32Array(Math.min(FULL, sent.length)); // ascending
   for (const value of sent) {
@@ -60,7 +78,14 @@ export function levels(sent, out) {
     best[i] = value;
   }
   const full = shareOf(best.find((value) => value > 0) ?? 1);
-  for (let i = 0; i < sent.length; i++) out[i] = level(shareOf(sent[i]) / full);
+  const low = least(sent, full);
+  const dim = Math.min(DIM, level(low / full));
+  for (let i = 0; i < sent.length; i++) {
+    const share = shareOf(sent[i]);
+    if (share < low) out[i] = Math.min(dim, level(share / full));
+    else out[i] = dim + Math.round(((255 - dim) / 255) * level((share - low) / (full - low)));
+  }
+  return { dim, low, full };
 }
 
 export const colour = (share) => `rgb(${RAMP[level(share)].join(" ")})`;

@@ -4,6 +4,7 @@ export const START = Object.freeze({
   collection: null,
   ids: [], // examples of what is wanted, as text
   not: [], // and of what is not
+  text: null, // a question in words
   upload: null, // token of a picture that was dropped
   box: null, // [x0, y0, x1, y1] in its pixels
   filter: null, // null: the collection's own
@@ -19,7 +20,7 @@ export const START = Object.freeze({
 
 const LISTS = { ids: "id", not: "not" };
 const NUMBERS = ["neighbors", "blend", "k"];
-const TEXTS = ["collection", "upload", "filter", "why", "view"];
+const TEXTS = ["collection", "text", "upload", "filter", "why", "view"];
 const VALUES = ["box", "where", "area", "columns"];
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
@@ -53,14 +54,15 @@ export function read(hash) {
 }
 
 /** What was asked, without how: two states with the same are one query. */
-export const queryOf = ({ ids, not, upload, box }) => ({ ids, not, upload, box });
+export const queryOf = ({ ids, not, text, upload, box }) => ({ ids, not, text, upload, box });
 
-export const hasQuery = (state) => state.ids.length > 0 || state.upload !== null;
+export const hasQuery = (state) => state.ids.length > 0 || state.text !== null || state.upload !== null;
 
 const QUESTION = [
   "collection",
   "ids",
   "not",
+  "text",
   "upload",
   "box",
   "filter",

@@ -1,6 +1,7 @@
 // One hit: a picture or a card, its rank, where it moved, its score, and what can be done with it.
 
 import { make, signButton } from "./dom.js";
+import { fold, isLong, passage } from "./passage.js";
 import { move, score, shortName } from "./words.js";
 
 /** An <img> of an item; what cannot be loaded shows its name instead. */
@@ -21,9 +22,16 @@ export function pictureOf(collection, id, { size = 256, alt = "" } = {}) {
   return image;
 }
 
-/** Name and value, for each column. */
+/** Name and value, for each column; a long text stands by itself. */
 const facts = (columns, values) =>
-  columns.map((name) => make("span", {}, make("span", { class: "term" }, name), make("span", {}, text(values[name]))));
+  columns.map((name) =>
+    isLong(values[name])
+      ? make("span", { class: "long" }, passage(values[name]))
+      : make("span", {}, make("span", { class: "term" }, name), make("span", {}, text(values[name]))),
+  );
+
+// Of a long text, so much is read aloud with its hit.
+const READ = 300;
 
 const text = (value) =>
   value === null || value === undefined ? "–" : Array.isArray(value) ? value.join(", ") : String(value);
@@ -56,7 +64,8 @@ export class Tile {
     } else {
       this.main.append(line(this.rank, this.move, this.name, this.truth, this.score), this.facts);
     }
-    this.element = make("li", { class: "hit", "data-id": String(id) }, this.main, this.tools);
+    this.element = make("li", { class: "hit", "data-id": String(id) }, this.main);
+    this.element.append(fold(this.element, id), this.tools);
   }
 
   update({ rank, other, score: value, relevant, columns, values }) {
@@ -70,6 +79,8 @@ export class Tile {
     this.truth.className = `truth ${relevant === undefined ? "" : relevant ? "right" : "wrong"}`;
     this.element.dataset.moved = moved.kind;
     this.facts.replaceChildren(...facts(columns, values));
+    const read = columns.map((name) => values[name]).filter(isLong);
+    if (read.length) this.main.setAttribute("aria-description", read.map((own) => own.slice(0, READ)).join(" "));
     const known = relevant === undefined ? "" : relevant ? ", right" : ", wrong";
     this.main.setAttribute(
       "aria-label",

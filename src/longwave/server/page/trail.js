@@ -33,8 +33,8 @@ export class Trail {
   #entry(collection, query) {
     const known = this.pictures.known(query.upload);
     const [first] = query.ids;
-    const name = query.upload ? "your picture" : `${first}`;
-    const more = query.ids.length + query.not.length + (query.upload ? 1 : 0) - 1;
+    const name = query.upload ? "your picture" : (query.text ?? `${first}`);
+    const more = query.ids.length + query.not.length + (query.upload || query.text !== null ? 1 : 0) - 1;
     const image = known
       ? make("img", { src: known.url, alt: "" })
       : first !== undefined && collection.visible
@@ -43,8 +43,8 @@ export class Trail {
     const label = `Back to ${name}${more ? ` and ${more} more` : ""}`;
     return make(
       "button",
-      { type: "button", class: "mini", "aria-label": label, title: label, onclick: () => this.go(query) },
-      image ?? shortName(name),
+      { type: "button", class: image ? "mini" : "mini words", "aria-label": label, title: label, onclick: () => this.go(query) },
+      image ?? (query.text === null ? shortName(name) : name),
     );
   }
 }

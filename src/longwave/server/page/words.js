@@ -69,3 +69,26 @@ export const percent = (share) => (share === null || share === undefined ? "–"
 
 /** A name short enough for a tile: the end of a path. */
 export const shortName = (id) => String(id).split("/").at(-1);
+
+/** What is asked with, in few words. */
+export function nameOf({ ids, text, upload }) {
+  const first = upload ? ["a picture"] : text !== null ? [`“${text}”`] : [];
+  return [...first, ...ids.map(shortName)].join(" + ");
+}
+
+/** Said where something else could not be asked, and the hits stay. */
+export const belongs = (state) => `The hits are still those of ${nameOf(state)}.`;
+
+/** Said where an item that is asked with is not there. */
+export const unknown = ({ ids, not }) =>
+  ids.length + not.length === 1
+    ? `There is no item called “${[...ids, ...not][0]}” in this collection. Type another name, or take a random item.`
+    : "One of these examples is not in this collection. Take it out, or take a random item.";
+
+/** What both ends of the colours of the map mean, as shares of the best item's score. */
+export function ends(low, full) {
+  const digits = full - low < 0.02 ? 1 : 0;
+  const share = (value) => (100 * value).toFixed(digits);
+  const from = low < 0.005 ? "x: none" : `x: ${share(low)} %`;
+  return { from, to: full === 1 ? "as the best" : `${share(full)} % of the best or more` };
+}
