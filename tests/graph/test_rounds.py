@@ -232,3 +232,40 @@ def test_what_one_vertex_has_found_serves_both():
         list_loops.take_back(ids[part], similarities[part], *listed_by, part.start)
     assert ids.tolist() == [[1, 3], [0, 3], [3, 0], [0, 2]]
     np.testing.assert_array_equal(similarities, np.take_along_axis(dots, ids, axis=1))
+
+
+def test_paths_find_what_lists_lack(digits_unit):
+    """A tenth of every list forgotten: most of it is found again, in order, nobody twice, and no mark is left."""
+    n, k = len(digits_unit), 20
+    true = nearest_others(digits_unit, k=k)
+    rng = np.random.default_rng(0)
+    ids = np.full((n, k), -1, dtype=np.int32)
+    similarities = np.full((n, k), -np.inf, dtype=np.float32)
+    for vertex in range(n):
+        kept = np.sort(rng.choice(k, k - 2, replace=False))
+        ids[vertex, : k - 2], similarities[vertex, : k - 2] = true.ids[vertex, kept], true.similarities[vertex, kept]
+    starts, sources, _ = list_loops.reverse_lists(ids, similarities)
+    new, better, votes = ids.copy(), similarities.copy(), np.zeros(n, dtype=np.int32)
+    members = rng.permutation(n)
+    list_loops.follow_paths(members, digits_unit, ids, starts, sources, votes, new, better, 4 * k)
+    assert not votes.any()
+    assert (np.diff(better, axis=1) <= 0).all()
+    for vertex in range(n):
+        assert len(set(new[vertex].tolist())) == k
+        assert vertex not in new[vertex]
+    np.testing.assert_allclose(better, np.einsum("nd,nkd->nk", digits_unit, digits_unit[new]), atol=1e-5)
+    found = np.mean([np.isin(true.ids[vertex], new[vertex]).mean() for vertex in range(n)])
+    assert found > 0.99
+
+
+@pytest.mark.parametrize("most", [1, 3, 1000])
+def test_paths_take_those_that_most_lead_to(most):
+    """Vertex 0 lists 1, 2, 3. All of them list 4, two of them 5, one of them 6."""
+    ids = np.array([[1, 2, 3], [4, 5, 6], [4, 5, 0], [4, 0, 1], [0, 1, 2], [0, 1, 2], [0, 1, 2]], dtype=np.int32)
+    rows = normalize(np.random.default_rng(0).random((7, 5)).astype(np.float32))
+    starts, sources, _ = list_loops.reverse_lists(ids, np.zeros(ids.shape, dtype=np.float32))
+    starts[:] = 0  # nobody lists anybody: steps go to lists alone
+    new, better, votes = ids.copy(), np.full(ids.shape, -2, dtype=np.float32), np.zeros(7, dtype=np.int32)
+    list_loops.follow_paths(np.array([0]), rows, ids, starts, sources, votes, new, better, most)
+    expected = {1: {4}, 3: {4, 5, 6}, 1000: {4, 5, 6}}[most]
+    assert set(new[0].tolist()) - {1, 2, 3} == expected

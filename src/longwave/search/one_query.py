@@ -125,7 +125,7 @@ def answers(snapshot: Snapshot, queries: Queries, wanted: Wanted, **options: Any
     return found
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _Question:
     """What is asked of every query; parameters as for `scoring.search`."""
 

@@ -81,6 +81,8 @@ def search(
     assert isinstance(blend, Anchor)
     own = {"filter": filter, "neighbors": neighbors, "solver": solver, "blend": blend}
     answers = one_query.answers(snapshot, queries, wanted, **own)
+    if len(answers) == 1 and answers[0] is not None:
+        return answers[0]
     hits, blind = [], np.zeros(len(queries), dtype=bool)
     for q, known in enumerate(answers):
         if known is None:

@@ -15,7 +15,7 @@ from longwave.search.snapshot import Snapshot
 _FEW_SHARE = 1 / 8
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Wanted:
     """count: of items. allowed: whether each item is, (N,), none that was removed; None for all that are there."""
 
