@@ -1,9 +1,14 @@
 """Fixtures that several rooms share: data sets, sample pictures, encoders."""
 
+import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+# A shell starts what runs in its background with Ctrl-C ignored, and so would be the programs that tests press it in.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Fixtures of a folder have no examples in them, and all of these files have one name.
 collect_ignore_glob = ["*conftest.py"]
