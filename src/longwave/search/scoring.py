@@ -141,7 +141,7 @@ def _batches(snapshot: Snapshot, queries: Queries) -> list[Queries]:
 
 def _euclidean(snapshot: Snapshot, queries: Queries, wanted: Wanted) -> Hits:
     scores = euclidean_scores(queries.summed(), snapshot.vectors, snapshot.whole_pooling)
-    return _hits(snapshot, *best_of(scores, wanted.count, wanted.targets), wanted)
+    return wanted.hits(*best_of(scores, wanted.count, wanted.targets))
 
 
 def _rank(snapshot: Snapshot, asked: Asked, wanted: Wanted, formula: Formula) -> Hits:
@@ -157,7 +157,7 @@ def _rank(snapshot: Snapshot, asked: Asked, wanted: Wanted, formula: Formula) ->
     else:
         places, scores = best_of(formula.blend(found, view, formula.filter), wanted.count, left)
     places = places if live is None else live[places]
-    return replace(_hits(snapshot, places, scores, wanted), errors=solution.errors, steps=solution.steps)
+    return replace(wanted.hits(places, scores), errors=solution.errors, steps=solution.steps)
 
 
 def _rank_few(snapshot: Snapshot, asked: Asked, wanted: Wanted, formula: Formula) -> Hits | None:
@@ -201,7 +201,7 @@ def _rank_candidates(
         return None
     order = np.argsort(-scores, kind="stable")
     order = order[: wanted.count] if snapshot.items.live is None and wanted.allowed is None else order
-    return _hits(snapshot, targets[order][None, :], scores[order][None, :], wanted)
+    return wanted.hits(targets[order][None, :], scores[order][None, :])
 
 
 def _kept(targets: NDArray[np.int64], scores: Array, mask: NDArray[np.bool_]) -> tuple[NDArray[np.int64], Array]:
@@ -236,12 +236,6 @@ def _nearest_targets(snapshot: Snapshot, asked: Asked, count: int) -> NDArray[np
         own = outside.ids[0, :count]
         rows = np.concatenate([rows, np.unique(own[own >= 0]) + snapshot.n_vertices])
     return rows if snapshot.pooling is None else snapshot.items.items_of(rows)
-
-
-def _hits(snapshot: Snapshot, targets: NDArray[np.int64], scores: Array, wanted: Wanted) -> Hits:
-    """Targets, best first, as items."""
-    places, values = snapshot.items.expand(targets, scores, wanted.count, wanted.allowed)
-    return Hits(snapshot.items.ids[places], values)
 
 
 def _warn_of_blind_queries(blind: Array, *, ranked: bool) -> None:

@@ -89,7 +89,7 @@ def search(
         found = [_one(snapshot, own, wanted, filter, solver) for own in alone]
         if all(hits is not None for hits in found):
             places, scores = (np.vstack([hits[part] for hits in found if hits is not None]) for part in (0, 1))
-            return replace(_hits(snapshot, places, scores, wanted), route="sublinear")
+            return replace(wanted.hits(places, scores), route="sublinear")
     pagerank = kind == "pagerank"
     system, signal = (_walking(snapshot), _spread(snapshot, y)) if pagerank else (snapshot.system, y)
     solution = solver(system, signal, filter)
@@ -97,7 +97,7 @@ def search(
     if pagerank:
         scores = scores / np.maximum(np.abs(_mass(snapshot, y, filter)), 1e-30)[:, None]
     places, best = best_of(np.asarray(scores, dtype=np.float32), wanted.count, wanted.targets)
-    made = _hits(snapshot, places, best, wanted)
+    made = wanted.hits(places, best)
     route = "exact" if plan.route == "exact" else "basis"
     return replace(made, errors=solution.errors, steps=solution.steps, route=route)
 
@@ -145,8 +145,3 @@ def _mass(snapshot: Snapshot, y: Sparse, filter: Filter) -> NDArray[np.float64]:
     alone = snapshot.graph.degrees[y.indices] <= 0
     weighted = sp.csr_array((y.data * np.where(alone, gains[1], gains[0]), y.indices, y.indptr), y.shape)
     return np.asarray(weighted.sum(axis=1), dtype=np.float64).ravel()
-
-
-def _hits(snapshot: Snapshot, targets: NDArray[np.int64], scores: Array, wanted: Wanted) -> Hits:
-    places, values = snapshot.items.expand(targets, scores, wanted.count, wanted.allowed)
-    return Hits(snapshot.items.ids[places], values)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from longwave.rows.encoded import plain
 from longwave.search.snapshot import Snapshot
+from longwave.types import Array, Hits
 
 # Where no more of the targets are allowed, a search may score all of them, should it not find enough on its way.
 _FEW_SHARE = 1 / 8
@@ -57,6 +58,12 @@ class Wanted:
             return 1.0 if left is None else len(left) / self.snapshot.items.n_targets
         assert self.mask is not None
         return int(np.count_nonzero(self.mask)) / self.snapshot.items.n_targets
+
+    def hits(self, targets: NDArray[np.int64], scores: Array) -> Hits:
+        """The first of a ranking of targets, as items. targets, scores: (q, t), best first, with enough items."""
+        items = self.snapshot.items
+        places, values = items.expand(targets, scores, self.count, self.allowed)
+        return Hits(items.ids[places], values)
 
     @property
     def few(self) -> bool:
