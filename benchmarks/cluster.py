@@ -265,7 +265,7 @@ def costs(*sizes):
 def lists(n=100_000, k=50, target=0.99):
     """Recall and core-seconds after every round of lists, local and in blocks. Run as `costs`."""
     from longwave.cluster import lists as spread
-    from longwave.graph.lists import rounds as local
+    from longwave.graph.lists import approximate as local
 
     add = measure.recorder(f"cluster-lists-{n}", n=n, k=k, target=target, dimensions=DIMENSIONS)
     with tempfile.TemporaryDirectory() as folder:

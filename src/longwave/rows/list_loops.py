@@ -6,11 +6,13 @@ side by side.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba
 import numpy as np
 
 from longwave.rows.compiled import _STRIDE, Array, _largest, _serial, _sift_down, _sort_heap, _worse
-from longwave.rows.row_loops import OWN_ROWS, score_rows
+from longwave.rows.row_loops import jit
 
 # Rows of float32 have none.
 NO_SCALES: Array = np.empty(0, dtype=np.float32)
@@ -19,10 +21,10 @@ _ALWAYS = 1 << 30
 
 
 @_serial(nogil=True)
-def reverse_lists(ids: Array, similarities: Array) -> tuple[Array, Array, Array]:
-    """Who lists each vertex, ascending, and how similar they are: sources, shared[starts[j] : starts[j + 1]].
+def reverse_lists(ids: Array, similarities: Array, fresh: Array) -> tuple[Array, Array, Array, Array]:
+    """Who lists each vertex, ascending: sources, shared, news[starts[j] : starts[j + 1]].
 
-    ids, similarities: (n, k); empty places have id -1.
+    ids, similarities, fresh: (n, k); empty places have id -1. shared, news: the similarity, and whether it is fresh.
     """
     n, k = ids.shape
     starts = np.zeros(n + 1, dtype=np.int64)
@@ -34,26 +36,27 @@ def reverse_lists(ids: Array, similarities: Array) -> tuple[Array, Array, Array]
         starts[j + 1] += starts[j]
     free = starts[:-1].copy()
     sources = np.empty(starts[n], dtype=np.int32)
-    shared = np.empty(starts[n], dtype=np.float32)
+    shared, news = np.empty(starts[n], dtype=np.float32), np.empty(starts[n], dtype=np.bool_)
     for i in range(n):
         for t in range(k):
             j = ids[i, t]
             if j >= 0:
-                sources[free[j]], shared[free[j]] = i, similarities[i, t]
+                sources[free[j]], shared[free[j]], news[free[j]] = i, similarities[i, t], fresh[i, t]
                 free[j] += 1
-    return starts, sources, shared
+    return starts, sources, shared, news
 
 
-@numba.njit
-def _enter(ids: Array, similarities: Array, number: int, value: float) -> None:
-    """Put one who is not in it into a list, best first, if it is good enough; the last one leaves."""
+@jit
+def enter(ids: Array, similarities: Array, number: int, value: float) -> Any:
+    """Put one who is not in it into a list, best first; the last one leaves. -> its place, or −1: not good enough"""
     t = ids.shape[0] - 1
     if not _worse(similarities[t], ids[t], value, number):
-        return
+        return -1
     while t > 0 and _worse(similarities[t - 1], ids[t - 1], value, number):
         similarities[t], ids[t] = similarities[t - 1], ids[t - 1]
         t -= 1
     similarities[t], ids[t] = value, number
+    return t
 
 
 @_serial(nogil=True)
@@ -68,7 +71,7 @@ def take_back(ids: Array, similarities: Array, starts: Array, sources: Array, sh
         for e in range(starts[first + r], starts[first + r + 1]):
             i, value = sources[e], shared[e]
             if _worse(values[k - 1], own[k - 1], value, i) and not (own == i).any():
-                _enter(own, values, i, value)
+                enter(own, values, i, value)
 
 
 @_serial(nogil=True)
@@ -142,71 +145,6 @@ def candidates(
     return found[:last].copy()
 
 
-@_serial(nogil=True)
-def follow_paths(
-    members: Array,
-    rows: Array,
-    ids: Array,
-    starts: Array,
-    sources: Array,
-    votes: Array,
-    new_ids: Array,
-    new_similarities: Array,
-    most: int,
-) -> None:
-    """Compare each member with those that most paths of two steps lead to, `most` of them: neighbours' neighbours.
-
-    Steps go to whom a vertex lists, and at first also to up to k who list it. ids: (n, k); starts, sources: of
-    `reverse_lists`. votes: (n,) zeros, and zeros again afterwards. new_ids, new_similarities: (n, k) are bettered.
-    """
-    k = ids.shape[1]
-    first, found = np.empty(2 * k, dtype=np.int32), np.empty(2 * k * k, dtype=np.int32)
-    chosen, products, shown = np.empty(most, np.int32), np.empty(most, np.float32), np.zeros(2 * k + 1, np.int32)
-    for i in members:
-        steps = size = top = 0
-        votes[i] = _ALWAYS
-        for t in range(k):
-            if ids[i, t] >= 0:
-                first[steps] = ids[i, t]
-                votes[ids[i, t]] = _ALWAYS
-                steps += 1
-        for e in range(starts[i], min(starts[i + 1], starts[i] + k)):
-            if votes[sources[e]] < _ALWAYS:
-                first[steps] = sources[e]
-                steps += 1
-        for a in range(steps):
-            for t in range(k):
-                j = ids[first[a], t]
-                if j >= 0 and votes[j] < _ALWAYS:
-                    if votes[j] == 0:
-                        found[size] = j
-                        size += 1
-                    votes[j] += 1
-        for a in range(size):
-            shown[votes[found[a]]] += 1
-            top = max(top, votes[found[a]])
-        room, least = most, top + 1  # of those with the least votes that some are taken of, the first found
-        while least > 1 and room >= shown[least - 1]:
-            least -= 1
-            room -= shown[least]
-        count = np.int64(0)
-        for a in range(size):
-            j = found[a]
-            if votes[j] >= least or (votes[j] == least - 1 and room > 0):
-                room -= int(votes[j] == least - 1)
-                chosen[count] = j
-                count += 1
-        for a in range(size):
-            shown[votes[found[a]]] = 0
-            votes[found[a]] = 0
-        votes[i] = 0
-        for a in range(steps):
-            votes[first[a]] = 0
-        score_rows(rows, NO_SCALES, OWN_ROWS, chosen, rows[i], products, np.int64(0), count)
-        for a in range(count):
-            _enter(new_ids[i], new_similarities[i], chosen[a], products[a])
-
-
 @numba.njit
 def _push(scores: Array, numbers: Array, own: int, values: Array, ids: Array) -> None:
     """Push the scores of one row into its heap; ties go to the lower number."""
@@ -218,6 +156,27 @@ def _push(scores: Array, numbers: Array, own: int, values: Array, ids: Array) ->
             if _worse(values[0], ids[0], scores[c], numbers[c]) and numbers[c] != own:
                 values[0], ids[0] = scores[c], numbers[c]
                 _sift_down(values, ids, 0, values.shape[0])
+
+
+@_serial(nogil=True)
+def raise_floors(products: Array, values: Array) -> None:
+    """Fill empty heaps with what at least as many of a row's products reach, so that few others have to be pushed.
+
+    The columns are dealt out to k + 1 hands. The best of every hand is at least the worst of these, and only one of
+    them may be the vertex itself. products: (g, c), with fewer columns nothing is done; values: (g, k).
+    """
+    hands = values.shape[1] + 1
+    if products.shape[1] < hands:
+        return
+    best = np.empty(hands, dtype=np.float32)
+    for r in range(products.shape[0]):
+        row = products[r]
+        for hand in range(hands):
+            best[hand] = row[hand]
+        for start in range(hands, row.shape[0] - hands + 1, hands):
+            for hand in range(hands):
+                best[hand] = max(best[hand], row[start + hand])
+        values[r, :] = best.min()
 
 
 @_serial(nogil=True)

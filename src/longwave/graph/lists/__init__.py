@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from longwave.graph.lists import rounds
+from longwave.graph.lists import approximate
 from longwave.graph.lists.exact import nearest, nearest_others
 from longwave.graph.lists.given import check_lists, of_other_items
 from longwave.types import Checkpoint, Neighbors, Progress
@@ -34,4 +34,4 @@ def build_lists(
     if len(vectors) <= EXACT_VERTICES if recall is None else recall == 1:
         return nearest_others(vectors, k=k, progress=progress), 1.0
     target = 0.99 if recall is None else recall
-    return rounds.nearest_others(vectors, k=k, target=target, seed=seed, progress=progress, checkpoint=checkpoint)
+    return approximate.nearest_others(vectors, k=k, target=target, seed=seed, progress=progress, checkpoint=checkpoint)

@@ -1,5 +1,7 @@
 """Approximate lists: their recall, what breaks neighbour graphs, and that nothing depends on threads or crashes."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
@@ -8,9 +10,11 @@ import longwave as lw
 from longwave.datasets import fashion_mnist
 from longwave.errors import InputError
 from longwave.graph import lists as neighbors
-from longwave.graph.lists import build_lists, nearest_others, rounds, sampled
+from longwave.graph.lists import approximate, build_lists, descent, nearest_others, rounds, sampled
+from longwave.graph.lists.rounds import Lists
 from longwave.graph.lists.trees import principal_directions, tree_order
 from longwave.rows import list_loops
+from longwave.rows.encoded import compact, plain, stored_rows
 from longwave.rows.vectors import normalize
 from longwave.storage.checkpoints import Checkpoint
 
@@ -18,8 +22,11 @@ from longwave.storage.checkpoints import Checkpoint
 @pytest.fixture
 def small(monkeypatch):
     """Groups and reach for collections of a thousand."""
-    for name, value in {"GROUP": 32, "_FIRST_REACH": 96, "_REACH": 200, "_COARSE_DIMENSIONS": 16, "_TURN": 3}.items():
+    for name, value in {"GROUP": 32, "_FIRST_REACH": 96, "_REACH": 200, "_TURN": 3}.items():
         monkeypatch.setattr(rounds, name, value)
+    for name, value in {"GROUP": 32, "_COARSE_DIMENSIONS": 16}.items():
+        monkeypatch.setattr(approximate, name, value)
+    monkeypatch.setattr(descent, "_PART", 100)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +54,7 @@ def check_sound(lists, vectors):
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("k", [5, 10, 50])
 def test_digits_reach_the_recall_that_is_stated(digits_unit, k):
-    lists, stated = rounds.nearest_others(digits_unit, k=k)
+    lists, stated = approximate.nearest_others(digits_unit, k=k)
     assert 0.99 <= stated <= 1
     assert true_recall(lists, digits_unit, k) == pytest.approx(stated, abs=0.005)
     assert lists.ids.shape == (len(digits_unit), k)
@@ -59,7 +66,7 @@ def test_a_higher_target_takes_more_rounds_and_finds_more(digits_unit):
     found = {}
     for target in (0.5, 0.999):
         calls = []
-        lists, stated = rounds.nearest_others(
+        lists, stated = approximate.nearest_others(
             digits_unit, k=20, target=target, progress=lambda *call, calls=calls: calls.append(call)
         )
         found[target] = len({call[0] for call in calls}), true_recall(lists, digits_unit, 20)
@@ -72,14 +79,14 @@ def test_a_higher_target_takes_more_rounds_and_finds_more(digits_unit):
 @pytest.mark.usefixtures("small")
 def test_usps(shared_data):
     vectors = normalize(np.load(shared_data / "usps" / "vectors.npy"))
-    lists, stated = rounds.nearest_others(vectors, k=20)
+    lists, stated = approximate.nearest_others(vectors, k=20)
     assert 0.99 <= stated < 1, "approximate, not exact"
     assert true_recall(lists, vectors, 20) > 0.985
 
 
 def test_fashion_mnist():
     vectors = normalize(fashion_mnist().vectors[:20_000])
-    lists, stated = rounds.nearest_others(vectors, k=20)
+    lists, stated = approximate.nearest_others(vectors, k=20)
     assert 0.99 <= stated < 1, "approximate, not exact"
     sample, truth = sampled.true_neighbors(vectors, k=20, seed=1)  # another sample than that of the build
     assert sampled.recall(lists.similarities[sample], truth) > 0.985
@@ -90,11 +97,11 @@ def test_any_number_of_threads_gives_the_same_lists(digits_unit):
     found = []
     for count in (1, 2, 3):
         with threadpool_limits(count, user_api="blas"):
-            found.append(rounds.nearest_others(digits_unit, k=10)[0])
+            found.append(approximate.nearest_others(digits_unit, k=10)[0])
     for other in found[1:]:
         np.testing.assert_array_equal(found[0].ids, other.ids)
         np.testing.assert_array_equal(found[0].similarities, other.similarities)
-    other = rounds.nearest_others(digits_unit, k=10, seed=1)[0]
+    other = approximate.nearest_others(digits_unit, k=10, seed=1)[0]
     assert (found[0].ids != other.ids).any(), "seeds differ where recall is below 1"
 
 
@@ -104,7 +111,7 @@ def test_duplicates_zero_rows_and_components_smaller_than_k(digits_unit):
     islands = np.repeat(rng.normal(size=(20, 64)), 4, axis=0) + 0.01 * rng.normal(size=(80, 64))
     vectors = np.vstack([digits_unit[:500], np.tile(digits_unit[0], (120, 1)), np.zeros((40, 64)), normalize(islands)])
     vectors = vectors.astype(np.float32)
-    lists, stated = rounds.nearest_others(vectors, k=10)
+    lists, stated = approximate.nearest_others(vectors, k=10)
     assert stated >= 0.99
     check_sound(lists, vectors)
     assert (lists.similarities[500:620] > 1 - 1e-5).all()  # the copies find each other
@@ -114,7 +121,7 @@ def test_duplicates_zero_rows_and_components_smaller_than_k(digits_unit):
 
 def test_few_vectors_are_compared_exactly(digits_unit):
     for vectors, k in ((digits_unit[:3], 5), (digits_unit, 10), (digits_unit[:1], 1)):
-        lists, stated = rounds.nearest_others(vectors, k=k)
+        lists, stated = approximate.nearest_others(vectors, k=k)
         assert stated == 1
         np.testing.assert_array_equal(lists.ids, nearest_others(vectors, k=k).ids)
 
@@ -123,17 +130,17 @@ def test_few_vectors_are_compared_exactly(digits_unit):
 def test_what_has_no_neighbourhoods_ends_with_exact_lists():
     """Directions at random: neighbours of neighbours are nobody's neighbours."""
     vectors = normalize(np.random.default_rng(0).normal(size=(1500, 200)))
-    lists, stated = rounds.nearest_others(vectors, k=10, target=1.0)
+    lists, stated = approximate.nearest_others(vectors, k=10, target=1.0)
     assert stated == 1
     np.testing.assert_array_equal(lists.ids, nearest_others(vectors, k=10).ids)
 
 
 @pytest.mark.usefixtures("small")
-def test_a_killed_run_goes_on_from_its_last_round(digits_unit, tmp_path):
+def test_a_killed_run_goes_on_from_its_last_pass(digits_unit, tmp_path):
     options = {"k": 10, "target": 0.999}
     calls = []
-    whole, stated = rounds.nearest_others(digits_unit, **options, progress=lambda stage, *_: calls.append(stage))
-    names = sorted(set(calls))
+    whole, stated = approximate.nearest_others(digits_unit, **options, progress=lambda stage, *_: calls.append(stage))
+    names = list(dict.fromkeys(calls))
     assert len(names) >= 4
     for stop in names[1:]:
 
@@ -142,9 +149,9 @@ def test_a_killed_run_goes_on_from_its_last_round(digits_unit, tmp_path):
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            rounds.nearest_others(digits_unit, **options, checkpoint=Checkpoint(tmp_path), progress=interrupt)
+            approximate.nearest_others(digits_unit, **options, checkpoint=Checkpoint(tmp_path), progress=interrupt)
     seen = []
-    again = rounds.nearest_others(
+    again = approximate.nearest_others(
         digits_unit, **options, checkpoint=Checkpoint(tmp_path), progress=lambda stage, *_: seen.append(stage)
     )
     assert set(seen) == {names[-1]}
@@ -154,21 +161,21 @@ def test_a_killed_run_goes_on_from_its_last_round(digits_unit, tmp_path):
 
 
 @pytest.mark.usefixtures("small")
-def test_a_build_keeps_its_rounds_and_states_the_recall(digits_split, tmp_path):
+def test_a_build_keeps_its_passes_and_states_the_recall(digits_split, tmp_path):
     def interrupt(stage, done, total):
-        if stage == "neighbours: round 3":
+        if stage == "neighbours: pass 2":
             raise KeyboardInterrupt
 
-    options = {"k": 10, "recall": 0.99, "spectrum": None}
+    options = {"k": 10, "recall": 0.999, "spectrum": None}
     with pytest.raises(KeyboardInterrupt):
         lw.Index.build(digits_split[0], **options, workdir=tmp_path / "w", progress=interrupt)
     seen = []
     index = lw.Index.build(
         digits_split[0], **options, workdir=tmp_path / "w", progress=lambda stage, *_: seen.append(stage)
     )
-    assert "neighbours: round 2" not in seen
-    assert "neighbours: round 3" in seen
-    assert 0.99 <= index.settings.recall < 1
+    assert "neighbours: pass 1" not in seen
+    assert "neighbours: pass 2" in seen
+    assert index.settings.recall >= 0.999
     whole = lw.Index.build(digits_split[0], **options)
     assert (whole.graph.normalized != index.graph.normalized).nnz == 0
 
@@ -186,7 +193,7 @@ def test_the_choice_is_by_size_or_by_wish(digits_unit, monkeypatch):
 
 def test_candidates_are_neighbours_and_the_most_voted_of_their_neighbours():
     ids = np.array([[1, 2], [2, 3], [3, 4], [4, 5], [5, 6], [6, 0], [0, 1], [-1, -1], [0, -1]], dtype=np.int32)
-    starts, sources, _ = list_loops.reverse_lists(ids, np.zeros(ids.shape, dtype=np.float32))
+    starts, sources, *_ = list_loops.reverse_lists(ids, np.zeros(ids.shape, np.float32), np.zeros(ids.shape, bool))
     assert sources[starts[0] : starts[1]].tolist() == [5, 6, 8]
     members, near = np.array([0]), np.array([0, 7])
     votes, scratch = np.zeros(9, dtype=np.int32), np.empty(9, dtype=np.int32)
@@ -223,49 +230,131 @@ def test_principal_directions_keep_what_the_best_ones_do(digits_unit):
     assert (np.diff(kept) <= 1e-2).all()
 
 
+@pytest.fixture
+def pool():
+    with ThreadPoolExecutor(2) as threads:
+        yield threads
+
+
+def lists_of(ids, vectors, fresh=True):
+    """Lists with the products of some vectors. ids: (n, k), −1 behind the last"""
+    ids = np.array(ids, dtype=np.int32)
+    products = np.einsum("nd,nkd->nk", vectors, vectors[np.maximum(ids, 0)])
+    similarities = np.where(ids >= 0, products, -np.inf).astype(np.float32)
+    order = np.argsort(-similarities, axis=1, kind="stable")
+    ids, similarities = (np.take_along_axis(array, order, axis=1) for array in (ids, similarities))
+    return Lists(ids, similarities, np.full(ids.shape, fresh) & (ids >= 0))
+
+
+def compared(vectors):
+    return (*stored_rows(vectors), plain(np.zeros(0, dtype=np.int32)))
+
+
 def test_what_one_vertex_has_found_serves_both():
     dots = np.array([[1, 0.9, 0.5, 0.7], [0.9, 1, 0.1, 0.2], [0.5, 0.1, 1, 0.6], [0.7, 0.2, 0.6, 1]], dtype=np.float32)
     ids = np.array([[1, 2], [3, -1], [3, 0], [0, -1]], dtype=np.int32)
     similarities = np.where(ids >= 0, np.take_along_axis(dots, np.maximum(ids, 0), axis=1), -np.inf)
-    listed_by = list_loops.reverse_lists(ids, similarities)
+    starts, sources, shared, _ = list_loops.reverse_lists(ids, similarities, np.zeros(ids.shape, bool))
     for part in (slice(0, 1), slice(1, 4)):
-        list_loops.take_back(ids[part], similarities[part], *listed_by, part.start)
+        list_loops.take_back(ids[part], similarities[part], starts, sources, shared, part.start)
     assert ids.tolist() == [[1, 3], [0, 3], [3, 0], [0, 2]]
     np.testing.assert_array_equal(similarities, np.take_along_axis(dots, ids, axis=1))
 
 
-def test_paths_find_what_lists_lack(digits_unit):
-    """A tenth of every list forgotten: most of it is found again, in order, nobody twice, and no mark is left."""
-    n, k = len(digits_unit), 20
-    true = nearest_others(digits_unit, k=k)
-    rng = np.random.default_rng(0)
-    ids = np.full((n, k), -1, dtype=np.int32)
-    similarities = np.full((n, k), -np.inf, dtype=np.float32)
-    for vertex in range(n):
-        kept = np.sort(rng.choice(k, k - 2, replace=False))
-        ids[vertex, : k - 2], similarities[vertex, : k - 2] = true.ids[vertex, kept], true.similarities[vertex, kept]
-    starts, sources, _ = list_loops.reverse_lists(ids, similarities)
-    new, better, votes = ids.copy(), similarities.copy(), np.zeros(n, dtype=np.int32)
-    members = rng.permutation(n)
-    list_loops.follow_paths(members, digits_unit, ids, starts, sources, votes, new, better, 4 * k)
-    assert not votes.any()
-    assert (np.diff(better, axis=1) <= 0).all()
-    for vertex in range(n):
-        assert len(set(new[vertex].tolist())) == k
-        assert vertex not in new[vertex]
-    np.testing.assert_allclose(better, np.einsum("nd,nkd->nk", digits_unit, digits_unit[new]), atol=1e-5)
-    found = np.mean([np.isin(true.ids[vertex], new[vertex]).mean() for vertex in range(n)])
-    assert found > 0.99
+def test_who_lists_a_vertex_comes_into_its_list_or_is_a_further_one(pool, monkeypatch):
+    """Points on a line: 0 is far from the others and lists two that have nearer ones."""
+    monkeypatch.setattr(descent, "_FURTHER", 1)
+    angles = np.array([0.0, 0.5, 0.6, 0.65, 0.75])
+    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+    lists = lists_of([[1, 2], [2, 3], [3, -1], [4, -1], [3, 2]], vectors, fresh=False)
+    lists.fresh[0, 0] = True
+    further = descent.meet(lists, pool)
+    assert lists.ids.tolist() == [[1, 2], [2, 3], [3, 1], [2, 4], [3, 2]]
+    assert lists.fresh[2].tolist() == [False, True]
+    assert further.ids.tolist() == [[-1, -1], [0, -1], [4, 0], [1, -1], [-1, -1]]
+    assert further.fresh[1, 0]
+    assert not further.fresh[2].any()
 
 
 @pytest.mark.parametrize("most", [1, 3, 1000])
-def test_paths_take_those_that_most_lead_to(most):
+def test_paths_take_those_that_most_lead_to(pool, most, monkeypatch):
     """Vertex 0 lists 1, 2, 3. All of them list 4, two of them 5, one of them 6."""
-    ids = np.array([[1, 2, 3], [4, 5, 6], [4, 5, 0], [4, 0, 1], [0, 1, 2], [0, 1, 2], [0, 1, 2]], dtype=np.int32)
-    rows = normalize(np.random.default_rng(0).random((7, 5)).astype(np.float32))
-    starts, sources, _ = list_loops.reverse_lists(ids, np.zeros(ids.shape, dtype=np.float32))
-    starts[:] = 0  # nobody lists anybody: steps go to lists alone
-    new, better, votes = ids.copy(), np.full(ids.shape, -2, dtype=np.float32), np.zeros(7, dtype=np.int32)
-    list_loops.follow_paths(np.array([0]), rows, ids, starts, sources, votes, new, better, most)
-    expected = {1: {4}, 3: {4, 5, 6}, 1000: {4, 5, 6}}[most]
-    assert set(new[0].tolist()) - {1, 2, 3} == expected
+    monkeypatch.setattr(descent, "_COMPARED", most / 3)
+    monkeypatch.setattr(descent, "_WAYS", 1)
+    ids = np.array([[1, 2, 3], [4, 5, 6], [4, 5, 0], [4, 0, 1], [0, 1, 2], [0, 1, 2], [0, 1, 2]])
+    vectors = normalize(np.random.default_rng(0).random((7, 5)).astype(np.float32))
+    lists = lists_of(ids, vectors)
+    lists.similarities[0] = -2  # whoever is compared comes in
+    descent.descend(lists, None, compared(vectors), pool, None)
+    came = set(lists.ids[0].tolist()) - {1, 2, 3}
+    assert came == {1: {4}, 3: {4, 5, 6}, 1000: {4, 5, 6}}[most]
+    assert set(lists.ids[0][lists.fresh[0]].tolist()) == came
+
+
+def test_only_paths_with_a_fresh_step_are_followed(pool, monkeypatch):
+    monkeypatch.setattr(descent, "_WAYS", 1)
+    vectors = normalize(np.random.default_rng(0).random((6, 4)).astype(np.float32))
+    ids = [[1, 2], [3, 2], [4, 1], [0, 5], [0, 5], [1, 2]]
+    for row, other, came in ((None, None, set()), (0, 1, {3}), (2, 4, {4})):
+        lists = lists_of(ids, vectors, fresh=False)
+        lists.similarities[0] = -2
+        if row is not None:
+            lists.fresh[row] = lists.ids[row] == other
+        descent.descend(lists, None, compared(vectors), pool, None)
+        assert set(lists.ids[0].tolist()) - {1, 2} == came
+
+
+def test_a_pass_finds_what_lists_lack(pool, digits_unit):
+    """A tenth of every list forgotten: most of it is found again, in order, nobody twice."""
+    k, n = 20, len(digits_unit)
+    true = nearest_others(digits_unit, k=k)
+    rng = np.random.default_rng(0)
+    ids = true.ids.copy()
+    for row in ids:
+        row[rng.choice(k, 2, replace=False)] = -1
+    for rows in (digits_unit, compact(digits_unit, "int8")):
+        lists = lists_of(ids, rows[:])
+        further = descent.meet(lists, pool)
+        descent.descend(lists, further, compared(rows), pool, None)
+        assert (np.diff(lists.similarities, axis=1) <= 0).all()
+        for vertex in range(n):
+            assert len(set(lists.ids[vertex].tolist())) == k
+            assert vertex not in lists.ids[vertex]
+        np.testing.assert_allclose(lists.similarities, lists_of(lists.ids, rows[:]).similarities, atol=1e-4)
+        found = np.mean([np.isin(true.ids[vertex], lists.ids[vertex]).mean() for vertex in range(n)])
+        assert found > (0.99 if rows is digits_unit else 0.97)
+
+
+@pytest.mark.usefixtures("small")
+def test_where_codes_are_too_coarse_the_vectors_decide():
+    """Views from all sides, so near to each other that a byte a number cannot tell them apart."""
+    rng = np.random.default_rng(0)
+    center, one, other = (rng.normal(size=(8, 1, 40)) for _ in range(3))
+    angles = 2 * np.pi * np.sort(rng.random((8, 250, 1)), axis=1)
+    around = center + 0.01 * (np.cos(angles) * one + np.sin(angles) * other)
+    vectors = normalize(around.reshape(2000, 40).astype(np.float32))
+    lists, stated = approximate.nearest_others(vectors, k=10)
+    assert stated >= 0.99
+    check_sound(lists, vectors)
+    assert true_recall(lists, vectors, 10) > 0.985
+
+
+def test_floors_let_the_best_in():
+    rng = np.random.default_rng(0)
+    products = rng.normal(size=(5, 100)).astype(np.float32)
+    products[3] = 1  # all alike
+    members = np.arange(5)
+    products[members, members] = 9  # a vertex is no neighbour of its own
+    for raised in (True, False):
+        values, ids = np.full((5, 7), -np.inf, dtype=np.float32), np.full((5, 7), rounds.NOBODY, dtype=np.int32)
+        if raised:
+            list_loops.raise_floors(products, values)
+            assert np.isfinite(values).all()
+        list_loops.push_candidates(products, np.arange(100, dtype=np.int32), members, values, ids)
+        list_loops.sort_lists(values, ids)
+        others = products.copy()
+        others[members, members] = -9
+        np.testing.assert_array_equal(ids, np.argsort(-others, axis=1, kind="stable")[:, :7])
+    few = np.full((5, 7), -np.inf, dtype=np.float32)
+    list_loops.raise_floors(products[:, :7], few)
+    assert np.isneginf(few).all()
