@@ -165,12 +165,15 @@ check({parent}, {equal})
 
 
 TURNS = """
-import os, signal
+import os, signal, threading
 import longwave
 from longwave.threads import turn
 for _ in range(len(os.sched_getaffinity(0))):
-    assert turn().acquire(blocking=False)
-assert not turn().acquire(blocking=False)
+    turn().__enter__()
+one_more = threading.Thread(target=turn().__enter__, daemon=True)
+one_more.start()
+one_more.join(0.2)
+assert one_more.is_alive()
 child = os.fork()
 if child == 0:
     signal.alarm(60)
