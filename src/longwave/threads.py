@@ -36,7 +36,7 @@ def prepare() -> None:
 class Turns:
     """So many threads at a time go on, the others wait.
 
-    Tokens in a queue, which is C: `threading.Semaphore` is Python, and from eight threads it cost a tenth of the answers.
+    Tokens in a queue, which is C. `threading.Semaphore` is Python, and cost a tenth of the answers to eight threads.
     """
 
     def __init__(self, count: int) -> None:
