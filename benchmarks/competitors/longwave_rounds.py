@@ -1,4 +1,4 @@
-"""Ours: lists rough rounds and passes, at a measured recall of 0.99."""
+"""Ours: lists by rough rounds and passes, at a measured recall of 0.99."""
 
 from longwave.graph.lists.approximate import nearest_others
 

@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from longwave.errors import InputError, ResourceError
+from longwave.graph.lists.rounds import LEAST_WIDTH
 from longwave.spectrum import Exact, Method
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 # Bytes per entry of the lists while they become a graph: 67 measured (570,000 × 50), and 12 of the lists themselves.
 _GRAPH_ENTRY = 80
-# Bytes per entry of approximate lists, old, new and reverse, and per vector for its principal directions. Exact lists
-# take less.
-_LIST_ENTRY, _COARSE_ROW = 28, 640
+# Bytes per entry of approximate lists, the reverse ones and what steps lead to; and per vector for its principal
+# directions, or its codes where these take more. Exact lists take less.
+_LIST_ENTRY, _COARSE_ROW = 41, 1152
 # Two tiles of products.
 _TILE_ROWS = 4096
 
@@ -39,7 +40,8 @@ class Work:
         The vectors as the caller holds them are not counted.
         """
         vectors = 4 * self.n * self.dimension
-        lists = vectors + self.n * (_LIST_ENTRY * self.k + _COARSE_ROW) + 8 * min(self.n, _TILE_ROWS) ** 2
+        entries = _LIST_ENTRY * max(self.k, LEAST_WIDTH) + max(_COARSE_ROW, self.dimension)
+        lists = vectors + self.n * entries + 8 * min(self.n, _TILE_ROWS) ** 2
         graph = vectors + _GRAPH_ENTRY * self.n * self.k
         basis = 0
         if self.method is not None:

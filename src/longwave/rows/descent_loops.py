@@ -13,17 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from longwave.rows.compiled import Array, _serial, _worse
-from longwave.rows.list_loops import NO_SCALES, enter
+from longwave.rows.compiled import Array, _serial, _sift_down, _sort_heap, _worse
+from longwave.rows.list_loops import enter
 from longwave.rows.row_loops import OWN_ROWS, jit, scale_of, score_rows, stored_number
 
-# Votes of those that are not looked for: of the vertex itself, and of whom it knows. No vertex gets as many.
+# Rows of float32 have none.
+_NO_SCALES: Array = np.empty(0, dtype=np.float32)
+# Votes of those that are not looked for: of the vertex itself, and of whom it knows. Nobody gets as many
+# (`approximate.MOST_NEIGHBORS`).
 _KNOWN = np.int16(-(1 << 14))
 
 
 @jit
 def _compare(rows: Any, vertex: int, others: Array, count: int, query: Array, products: Array) -> None:
-    """Products of one vertex with others. rows: numbers, scales, and the row of each vertex; query: (d,) scratch."""
+    """Products of one vertex with others. query: (d,) scratch.
+
+    rows: float32 or int8 numbers, scales, and the row of each vertex, as for `score_rows`.
+    """
     values, scales, row_of = rows
     own = row_of[vertex] if row_of.shape[0] else vertex
     for c in range(query.shape[0]):
@@ -51,21 +57,38 @@ def _enter_all(ids: Array, similarities: Array, fresh: Array, numbers: Array, pr
 
 @_serial(nogil=True)
 def consider(first: int, last: int, rows: Any, others: Array, ids: Array, similarities: Array, fresh: Array) -> None:
-    """Offer each vertex from first to last those of another list of its own, compared by these rows. others: (n, w)"""
+    """Offer each vertex from first to last those of another list of its own, compared by these rows.
+
+    others: (n, w), not wider than the lists.
+    """
     width = others.shape[1]
     chosen, products = np.empty(width, dtype=np.int32), np.empty(width, dtype=np.float32)
     query = np.empty(rows[0].shape[1], dtype=np.float32)
     for i in range(first, last):
+        own, values, empty = ids[i], similarities[i], ids[i, 0] < 0
         count = np.int64(0)
         for j in others[i]:
-            known = j < 0
-            for t in range(ids.shape[1]):
-                known = known or ids[i, t] == j
-            if not known:
+            if j >= 0 and (empty or not _lists(own, j)):
                 chosen[count] = j
                 count += 1
         _compare(rows, i, chosen, count, query, products)
-        _enter_all(ids[i], similarities[i], fresh[i], chosen, products, count)
+        if not empty:
+            _enter_all(own, values, fresh[i], chosen, products, count)
+            continue
+        for a in range(count):  # all of them, put in order at once
+            own[a], values[a], fresh[i, a] = chosen[a], products[a], True
+        for start in range(count // 2 - 1, -1, -1):
+            _sift_down(values, own, start, count)
+        _sort_heap(values[:count], own[:count])
+
+
+@jit
+def _lists(ids: Array, number: int) -> Any:
+    """Whether one is in a list."""
+    place = 0
+    while place < ids.shape[0] and ids[place] != number:
+        place += 1
+    return place < ids.shape[0]
 
 
 @_serial(nogil=True)
@@ -90,12 +113,9 @@ def meet(
     for i in range(first, last):
         own, known_values, known_fresh = ids[i], similarities[i], fresh[i]
         for e in range(starts[i], starts[i + 1]):
-            if not _worse(shared[e], sources[e], known_values[width - 1], own[width - 1]):
-                known = False
-                for t in range(width):
-                    known = known or own[t] == sources[e]
-                if not known:
-                    _enter_fresh(own, known_values, known_fresh, sources[e], shared[e])
+            behind = _worse(shared[e], sources[e], known_values[width - 1], own[width - 1])
+            if not behind and not _lists(own, sources[e]):
+                _enter_fresh(own, known_values, known_fresh, sources[e], shared[e])
         held = 0
         for e in range(starts[i], starts[i + 1]):
             value = shared[e]
@@ -190,7 +210,7 @@ def descend(
     similarities: Array,
     fresh: Array,
 ) -> None:
-    """Compare each vertex with those that paths of two steps lead to, if a step is fresh: others were compared before.
+    """Compare each vertex with those that paths of two steps lead to, if a step is fresh.
 
     The first step goes to whom a vertex lists and to its further ones, the second along `ways`. Where paths lead to
     more than `most`, those of most paths are taken. votes: (n,) zeros, and zeros again afterwards. The lists from first
@@ -198,8 +218,8 @@ def descend(
     """
     width = ids.shape[1]
     step, steps_fresh = np.empty(width + further.shape[1], np.int32), np.empty(width + further.shape[1], np.bool_)
-    found = np.empty(step.shape[0] * ways.shape[1] + 1, dtype=np.int32)
-    shown = np.zeros(step.shape[0] + 1, dtype=np.int32)
+    found = np.empty(min(step.shape[0] * ways.shape[1], votes.shape[0]) + 1, dtype=np.int32)
+    shown = np.zeros(2 * step.shape[0] + 1, dtype=np.int32)  # by rounding, one may be in a list and among the further
     chosen, products = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.float32)
     query = np.empty(rows[0].shape[1], dtype=np.float32)
     for i in range(first, last):
@@ -241,7 +261,7 @@ def settle(places: Array, vectors: Array, row_of: Array, lists: Array, ids: Arra
             if j >= 0:
                 chosen[count] = row_of[j]
                 count += 1
-        score_rows(vectors, NO_SCALES, OWN_ROWS, chosen, vectors[row_of[places[r]]], products, np.int64(0), count)
+        score_rows(vectors, _NO_SCALES, OWN_ROWS, chosen, vectors[row_of[places[r]]], products, np.int64(0), count)
         own, values = ids[r], similarities[r]  # here: a view for each call takes longer than the call
         own[:], values[:] = -1, -np.inf
         for a in range(count):

@@ -1,6 +1,6 @@
 """The compiled loops of approximate neighbour lists (numba), imported late like `compiled`.
 
-Each call is one group of vertices, in the calling thread alone and without the interpreter lock, so that groups run
+Most calls are one group of vertices, in the calling thread alone and without the interpreter lock, so that groups run
 side by side.
 """
 
@@ -14,8 +14,6 @@ import numpy as np
 from longwave.rows.compiled import _STRIDE, Array, _largest, _serial, _sift_down, _sort_heap, _worse
 from longwave.rows.row_loops import jit
 
-# Rows of float32 have none.
-NO_SCALES: Array = np.empty(0, dtype=np.float32)
 # Votes of a candidate that is taken whatever the limit; no candidate gets as many.
 _ALWAYS = 1 << 30
 

@@ -4,8 +4,9 @@ Two rounds make rough lists, group by group, on a few principal directions (`rou
 vertex (`descent`), on codes of a byte a number. After every pass the recall is measured on a sample, on the vectors
 themselves, and when it is as wanted the best of every list are kept by the vectors, too.
 
-Where passes find nothing new and that is not enough, codes may be too coarse, so the same is done on the vectors. Then
-further rounds follow, which reach further and further, at last to all.
+Vectors may be so near to each other that codes cannot tell them apart. Then passes on codes would make good lists
+worse, so they go on with the vectors. Where passes find nothing new and that is not enough, further rounds follow,
+which reach further and further, at last to all.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
-from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,12 +32,16 @@ from longwave.types import Checkpoint, Neighbors, Progress
 
 # Lists are longer than wanted while they are made: codes put some in the wrong order, and more paths lead on.
 _WIDER = 8 / 5
+#: For longer lists, exact ones are made: votes are counted in 16 bits.
+MOST_NEIGHBORS = 4000
 # Rounds before the first pass.
 _ROUNDS = 2
 # Principal directions that rounds multiply, and that trees look at. Vectors of no more dimensions need no codes.
 _COARSE_DIMENSIONS, _TREE_DIMENSIONS = 128, 32
 # Fresh entries of a list, on average and for each of its places, below which passes end.
 _FEW = 0.0005
+# Of products that are made on two ways.
+_ROUNDING = 1e-6
 _TILE = 4096
 
 
@@ -52,16 +56,18 @@ def nearest_others(
 ) -> tuple[Neighbors, float]:
     """Approximate lists of a recall of at least `target`, and that recall, measured on a sample.
 
-    Time O(n d log n) for the trees, O(n · candidates · d) for rounds and passes; memory of about 40 n k bytes, n d for
-    codes, and a few tiles for each thread. checkpoint: where rounds and passes are kept.
+    Time O(n d log n) for the trees, O(n · candidates · d) for rounds and passes. Memory of n times 41 bytes for each
+    neighbour, 32 at least, and the larger of 1,152 and d; and a few tiles for each thread. checkpoint: where rounds and
+    passes are kept.
     """
     if not 0 < target <= 1:
         raise InputError(f"recall must be above 0 and at most 1, got {target}")
     width = max(k, LEAST_WIDTH)
-    if reach_of(1, width) <= len(vectors) // 2:
+    if k <= MOST_NEIGHBORS and reach_of(1, width) <= len(vectors) // 2:
+        sample, truth = true_neighbors(vectors, k=k, seed=seed)
         with threads.side_by_side() as pool:
-            work = _Work(vectors, int(_WIDER * width), width, seed, pool, progress)
-            found = work.until(target, k, *true_neighbors(vectors, k=k, seed=seed), checkpoint)
+            work = _Work(plain(vectors), int(_WIDER * width), width, seed, pool, progress)
+            found = work.until(target, k, sample, truth, checkpoint)
         if found is not None:
             return found
     return exact.nearest_others(vectors, k=k, progress=progress), 1.0
@@ -72,7 +78,7 @@ class _Work:
     """Lists that get better step by step. Vertices are numbered along a tree: `order` has the vector of each.
 
     width: of the lists, and of rough ones. rounds, passes: made so far. went: whether the last step was a pass.
-    measured: the recall before it. exactly: whether vertices are compared by the vectors themselves.
+    exactly: whether vertices are compared by the vectors themselves.
     """
 
     vectors: NDArray[np.float32]
@@ -84,7 +90,6 @@ class _Work:
     rounds: int = 0
     passes: int = 0
     went: bool = False
-    measured: float = 0.0
     exactly: bool = False
 
     def __post_init__(self) -> None:
@@ -92,9 +97,8 @@ class _Work:
         trunk = _principal(self.vectors, _TREE_DIMENSIONS, self.seed, self.pool)
         order = tree_order(trunk, leaf=GROUP, rng=np.random.default_rng((self.seed, 0)))
         self.order: NDArray[np.int32] = plain(order, np.int32)
-        self.lists = Lists.empty(n, self.width)
         self.exactly = dimension <= _COARSE_DIMENSIONS
-        self.rows = self._compared()
+        self.lists = Lists.empty(n, 0)  # none before the first rounds, which need the memory
 
     def until(
         self, target: float, k: int, sample: NDArray[np.int64], truth: Neighbors, checkpoint: Checkpoint | None
@@ -102,31 +106,45 @@ class _Work:
         """Lists of the wanted recall, and that recall; None where exact lists would cost less."""
         place = np.empty(len(self.order), dtype=np.int64)
         place[self.order] = np.arange(len(place))
-        for step in count(self._resume(checkpoint) + 1):
-            further, better = None, True  # the first pass goes to neighbours' neighbours alone
+        step = self._resume(checkpoint)
+        while True:
+            further, go_on, codes_do = None, self.rounds >= _ROUNDS, True
             if self.went:
                 further = meet(self.lists, self.pool)
                 measured = recall(self._settled(place[sample], k).similarities, truth)
                 if measured >= target:
                     del self.rows, further
                     return self._all_settled(k), measured
-                better = self.lists.fresh.mean() > _FEW and measured > self.measured
-                self.measured = measured
-            started = self.rounds >= _ROUNDS
-            go_on = started and better
+                codes_do = self.exactly or self._room_for(place[sample], place[truth.ids]) >= target
+                go_on = codes_do and bool(self.lists.fresh.mean() > _FEW)
             if go_on:
                 self.passes += 1
                 descend(self.lists, further, self.rows, self.pool, self._told(f"pass {self.passes}"))
-            elif started and not self.exactly:
-                self.exactly = True
-                self.rows, by_codes = self._compared(), self.lists
-                self.lists = Lists.empty(*by_codes.ids.shape)
-                consider(self.lists, by_codes, self.rows, self.pool)
-            elif not self._rough():
-                return None
-            self.went = go_on
+            else:
+                further = None
+                if not codes_do:
+                    self._turn_to_vectors()
+                elif not self._rough():
+                    return None
+            self.went, step = go_on, step + 1
             self._keep(checkpoint, step)
-        return None
+
+    def _room_for(self, places: NDArray[np.int64], neighbors: NDArray[np.int64]) -> float:
+        """The share of true neighbours that lists have room for, going by codes. places: (m,); neighbors: (m, k)
+
+        Where a list is full of others that are nearer by their codes, a neighbour can never come in.
+        """
+        values, scales, _ = self.rows
+        codes = Compact(values, scales)
+        products = np.einsum("md,mkd->mk", codes[places], codes[neighbors])
+        return float((products >= self.lists.similarities[places, -1:] - _ROUNDING).mean())
+
+    def _turn_to_vectors(self) -> None:
+        """Compare by the vectors themselves from now on."""
+        self.exactly = True
+        self.rows, by_codes = self._compared(), self.lists
+        self.lists = Lists.empty(*by_codes.ids.shape)
+        consider(self.lists, by_codes, self.rows, self.pool)
 
     def _compared(self) -> Compared:
         """What vertices are compared by: codes, numbered as these are, or the vectors."""
@@ -161,6 +179,9 @@ class _Work:
             )
             if self.rounds >= _ROUNDS:
                 break
+        if not self.lists.ids.shape[1]:
+            del coarse, trunk
+            self.lists, self.rows = Lists.empty(len(self.order), self.width), self._compared()
         consider(self.lists, rough, self.rows, self.pool)
         return True
 
@@ -169,8 +190,7 @@ class _Work:
         from longwave.rows import descent_loops
 
         found = Neighbors(np.empty((len(places), k), np.int64), np.empty((len(places), k), np.float32))
-        arrays = plain(self.vectors), self.order, self.lists.ids
-        descent_loops.settle(places, *arrays, found.ids, found.similarities)
+        descent_loops.settle(places, self.vectors, self.order, self.lists.ids, found.ids, found.similarities)
         return found
 
     def _all_settled(self, k: int) -> Neighbors:
@@ -191,9 +211,9 @@ class _Work:
     def _keep(self, checkpoint: Checkpoint | None, step: int) -> None:
         """Save what a run that goes on needs."""
         if checkpoint is not None:
-            done = np.array([self.rounds, self.passes, self.went, self.exactly, self.measured])
+            state = np.array([self.rounds, self.passes, self.went, self.exactly])
             own = {"ids": self.lists.ids, "similarities": self.lists.similarities, "fresh": self.lists.fresh}
-            checkpoint.save_round("lists", step, {"done": done, **own})
+            checkpoint.save_round("lists", step, {"state": state, **own})
 
     def _resume(self, checkpoint: Checkpoint | None) -> int:
         """Go on from what was kept. -> steps done"""
@@ -202,11 +222,9 @@ class _Work:
             return 0
         step, arrays = saved
         self.lists = Lists(arrays["ids"], arrays["similarities"], arrays["fresh"])
-        self.rounds, self.passes, went, exactly = (int(number) for number in arrays["done"][:-1])
-        self.went, self.measured = bool(went), float(arrays["done"][-1])
-        if exactly and not self.exactly:
-            self.exactly = True
-            self.rows = self._compared()
+        self.rounds, self.passes, went, exactly = (int(number) for number in arrays["state"])
+        self.went, self.exactly = bool(went), bool(exactly)
+        self.rows = self._compared()
         return step
 
 

@@ -1,8 +1,8 @@
 """Better k-NN lists, vertex by vertex: neighbours of neighbours are neighbours (NN-descent).
 
 A pass compares every vertex with those that paths of two steps lead to. Paths go to whom a vertex lists, and back to
-those that list it. Only paths with a fresh step are followed: the others were in the pass before. So passes soon cost
-little, and when nothing new comes in, they end.
+those that list it. Only paths with a fresh step are followed, one that came in since the pass before. So passes soon
+cost little, and when nothing new comes in, they end.
 
 Each vertex betters its own list. What it reads of the others was gathered before the pass: any number of threads gives
 the same lists. Vertices are numbered along a tree, so that those near to each other are near in memory.
@@ -26,10 +26,12 @@ from longwave.types import Array
 #: What vertices are compared by, as in `row_loops`: numbers (n, d), scales or (0,), the row of each vertex or (0,).
 Compared: TypeAlias = tuple[Array, NDArray[np.float32], NDArray[np.int32]]
 # For each place of a list: others that list the vertex and are known to it; half of what a step leads to; and how many
-# a vertex is compared with in a pass. Fewer of each take less time and end at a lower recall.
+# a vertex is compared with in a pass. Fewer of each take less time and end at a lower recall. Of long lists, not more
+# than this: paths grow with the square.
 _FURTHER, _WAYS, _COMPARED = 4 / 5, 2 / 5, 12.5
-# Vertices that a thread takes at a time.
-_PART = 4096
+_LONG = 120
+# Vertices that a thread takes at a time; parts at the most, as each takes an array of length n.
+_PART, _PARTS = 4096, 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +61,7 @@ def meet(lists: Lists, pool: Executor) -> Further:
     n, width = lists.ids.shape
     own = lists.ids, lists.similarities, lists.fresh
     listed_by = list_loops.reverse_lists(*own)
-    shape = n, int(_FURTHER * width)
+    shape = n, int(_FURTHER * min(width, _LONG))
     further = Further(np.empty(shape, dtype=np.int32), np.zeros(shape, dtype=np.bool_))
 
     def work(part: slice) -> None:
@@ -79,7 +81,7 @@ def descend(
     """One pass. further: of `meet`; without them, paths go to whom vertices list alone."""
     from longwave.rows import descent_loops
 
-    n, width = lists.ids.shape
+    n, width = len(lists.ids), min(lists.ids.shape[1], _LONG)
     further = further or Further(np.empty((n, 0), dtype=np.int32), np.empty((n, 0), dtype=np.bool_))
     ways, ends = np.empty((n, 2 * int(_WAYS * width)), dtype=np.int32), np.empty((n, 2), dtype=np.int16)
 
@@ -93,4 +95,4 @@ def descend(
         descent_loops.descend(part.start, part.stop, *gathered, lists.ids, lists.similarities, lists.fresh)
 
     threads.run(pool, find, tiles(n, _PART))
-    threads.run(pool, work, tiles(n, _PART), progress)
+    threads.run(pool, work, tiles(n, max(_PART, n // _PARTS)), progress)

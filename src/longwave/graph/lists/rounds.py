@@ -1,9 +1,9 @@
 """Rough k-NN lists, group by group: what the passes of `descent` begin with.
 
-In every round a new random tree puts similar vertices into groups of a few hundred. A group is compared with one set of
-candidates: those around it in the tree, its members' neighbours, and those of their neighbours that most paths lead to.
-So all work is dense products at full speed. They need not be exact, since only neighbourhoods are wanted: rounds run on
-a few principal directions.
+Another random tree in every round puts similar vertices into groups of a few hundred. A group is compared with one set
+of candidates: those around it in the tree, its members' neighbours, and those of their neighbours that most paths
+lead to. So all work is dense products at full speed. They need not be exact, since only neighbourhoods are wanted:
+rounds run on a few principal directions.
 
 A group's lists depend on the lists of the round before alone, not on the order of the groups: any number of threads
 gives the same lists.
@@ -77,7 +77,7 @@ def rough_round(
 
     n = len(old.ids)
     new = Lists.empty(n, width)
-    starts, sources, *_ = list_loops.reverse_lists(old.ids, old.similarities, old.fresh)
+    starts, sources = list_loops.reverse_lists(old.ids, old.similarities, old.fresh)[:2]
     share = max(GROUP, int(reach * TREE_SHARE)) if len(sources) else reach
 
     def work(groups: list[slice]) -> None:
