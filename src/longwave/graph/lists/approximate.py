@@ -38,8 +38,10 @@ MOST_NEIGHBORS = 4000
 _ROUNDS = 2
 # Principal directions that rounds multiply, and that trees look at. Vectors of no more dimensions need no codes.
 _COARSE_DIMENSIONS, _TREE_DIMENSIONS = 128, 32
-# Fresh entries of a list, on average and for each of its places, below which passes end.
-_FEW = 0.0005
+# Share of fresh entries below which passes end: where the recall is as wanted, and where it is not. A pass that brings
+# in many costs little beside what it finds: on pictures from a turntable, the next one after a recall of .996 has .9994,
+# and the graph is the better for it by 0.7 points of mAP.
+_FEW, _NONE = 0.02, 0.0005
 # Of products that are made on two ways.
 _ROUNDING = 1e-6
 _TILE = 4096
@@ -112,11 +114,12 @@ class _Work:
             if self.went:
                 further = meet(self.lists, self.pool)
                 measured = recall(self._settled(place[sample], k).similarities, truth)
-                if measured >= target:
+                news = float(self.lists.fresh.mean())
+                if measured >= target and news <= _FEW:
                     del self.rows, further
                     return self._all_settled(k), measured
                 codes_do = self.exactly or self._room_for(place[sample], place[truth.ids]) >= target
-                go_on = codes_do and bool(self.lists.fresh.mean() > _FEW)
+                go_on = codes_do and news > _NONE
             if go_on:
                 self.passes += 1
                 descend(self.lists, further, self.rows, self.pool, self._told(f"pass {self.passes}"))
