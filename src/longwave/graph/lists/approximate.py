@@ -38,10 +38,10 @@ MOST_NEIGHBORS = 4000
 _ROUNDS = 2
 # Principal directions that rounds multiply, and that trees look at. Vectors of no more dimensions need no codes.
 _COARSE_DIMENSIONS, _TREE_DIMENSIONS = 128, 32
-# Share of fresh entries below which passes end: where the recall is as wanted, and where it is not. The next pass after
-# one that brings in many finds much for little: on pictures from a turntable .9994 after .996, which the graph, links
-# and mAP are the better for.
-_FEW, _NONE = 0.02, 0.0005
+# Passes end below this share of fresh entries; where the recall is as wanted, below so many times what it may lack. The
+# next pass after one that brings in many finds much for little: on pictures from a turntable .9994 after .996, which
+# the graph, links and mAP are the better for.
+_NONE, _FEW = 0.0005, 2
 # Of products that are made on two ways.
 _ROUNDING = 1e-6
 _TILE = 4096
@@ -115,7 +115,7 @@ class _Work:
                 further = meet(self.lists, self.pool)
                 measured = recall(self._settled(place[sample], k).similarities, truth)
                 news = float(self.lists.fresh.mean())
-                if measured >= target and news <= _FEW:
+                if measured >= target and news <= max(_NONE, _FEW * (1 - target)):
                     del self.rows, further
                     return self._all_settled(k), measured
                 codes_do = self.exactly or self._room_for(place[sample], place[truth.ids]) >= target
