@@ -40,7 +40,7 @@ _ROUNDS = 2
 _COARSE_DIMENSIONS, _TREE_DIMENSIONS = 128, 32
 # Passes end below this share of fresh entries; where the recall is as wanted, below so many times what it may lack. The
 # next pass after one that brings in many finds much for little: on pictures from a turntable .9994 after .996, which
-# the graph, links and mAP are the better for.
+# mAP is the better for.
 _NONE, _FEW = 0.0005, 2
 # Of products that are made on two ways.
 _ROUNDING = 1e-6
