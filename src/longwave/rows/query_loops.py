@@ -13,7 +13,7 @@ import numpy as np
 
 from longwave.rows.compiled import Array, _serial
 from longwave.rows.outside_loops import entries_of, handed_on, hanging_on, put_sums
-from longwave.rows.row_loops import OWN_ROWS, jit, score_rows, stored_bias
+from longwave.rows.row_loops import OWN_ROWS, jit, put_in_order, score_rows, stored_bias
 from longwave.rows.walk_loops import peak_of, search_part, values_at
 
 #: How the second search of one query ended: it found enough, or all that can be reached; it went as far as it may; y is
@@ -132,7 +132,7 @@ def anchored(
 
     values, scales: the vectors. beyond: products of the last targets, which are outside of the graph. same: products
     from which a vector is the query itself. seventh: that of its 7th neighbour. last: the weight of what only orders
-    ties. -> (n,)
+    ties. -> the targets in order, best first, ties by lower number, and their scores (n,)
     """
     n, inside = targets.shape[0], targets.shape[0] - beyond.shape[0]
     similar, numbers = np.empty(n, dtype=np.float32), np.empty(inside, dtype=np.int32)
@@ -157,7 +157,11 @@ def anchored(
         for i in range(n):
             if targets[i] == ids[j]:
                 mixed[i] = 1.0 + weight + last * (nearest + 1)
-    return mixed
+    order = np.empty(n, dtype=np.int64)
+    for i in range(n):
+        order[i] = targets[i]
+    put_in_order(mixed, order)
+    return order, mixed
 
 
 @_serial(nogil=True)
@@ -208,7 +212,11 @@ def second_search(
         seeds[i] = vertices[i]
     for vertex in near:
         if 0 <= vertex < n and part_of[vertex] == part:
-            seeds[size] = vertex
+            place = size  # ascending, as the general way has them: the order of places is that of the sweeps
+            while place > vertices.shape[0] and seeds[place - 1] > vertex:
+                seeds[place] = seeds[place - 1]
+                place -= 1
+            seeds[place] = vertex
             size += 1
     found, _, seen, values, expanded, _ = search_part(
         *graph, rows, seeds[:size], y, limits, gains, balance, allowed, waves, stamps, stamp

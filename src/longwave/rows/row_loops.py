@@ -9,9 +9,10 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.extending import overload
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
 
-from longwave.rows.compiled import Array, _float_of
+from longwave.rows.compiled import Array, _float_of, _sift_down
 
 # Float16 read as the upper bits of a float32 has an exponent that is too small by this factor.
 _HALF_BIAS = np.float32(2.0**112)
@@ -21,9 +22,14 @@ _FAST = {"reassoc", "contract", "nsz"}
 OWN_ROWS: Array = np.empty(0, dtype=np.int32)
 #: Rows read side by side: memory answers several requests in the time of one.
 ABREAST = 4
+# Rows that are asked for before their turn.
+_AHEAD = 8
+# Cache lines of each that are asked for; the processor itself sees what comes behind them.
+_LINES = 9
 
 # numba's types say that what it compiles returns something to compile.
 jit: Any = numba.njit
+_tools: Any = cgutils  # without types
 
 
 def stored_number(code: Any) -> Any:
@@ -54,6 +60,23 @@ def _compiled_bias(values: Any) -> Any:
     if values.dtype == numba.types.uint16:
         return lambda values: _HALF_BIAS
     return lambda values: np.float32(1)
+
+
+@intrinsic
+def fetch(context: Any, array: Any, place: Any) -> Any:
+    """Ask the memory for the cache line of array[place]; nothing waits for it."""
+
+    def generate(target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        made = target.make_array(signature.args[0])(target, builder, values[0])
+        step = _tools.unpack_tuple(builder, made.strides)[0]
+        address = builder.add(builder.ptrtoint(made.data, step.type), builder.mul(values[1], step))
+        line, number = builder.inttoptr(address, _tools.voidptr_t), _tools.int32_t
+        kind = _tools.ir.FunctionType(_tools.ir.VoidType(), [line.type, number, number, number])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [line.type], kind)
+        builder.call(function, [line, number(0), number(3), number(1)])  # to read, into the nearest cache, data
+        return target.get_dummy_value()
+
+    return numba.types.none(array, numba.types.intp), generate
 
 
 @jit(fastmath=_FAST)
@@ -94,12 +117,15 @@ def score_rows(
     type of its own: or all of this is compiled once for each of them, and a new user waits for it. Times what
     `stored_bias` says: the caller has it in `waves`.
     """
-    mapped = row_of.shape[0] > 0
+    mapped, line = row_of.shape[0] > 0, 64 // values.itemsize
     place = start
     while place + ABREAST <= stop:
         a, b, c, d = numbers[place], numbers[place + 1], numbers[place + 2], numbers[place + 3]
-        if mapped:
+        if mapped:  # here and there: rows that come later are asked for now
             a, b, c, d = row_of[a], row_of[b], row_of[c], row_of[d]
+            for ahead in range(min(place + _AHEAD, stop), min(place + _AHEAD + ABREAST, stop)):
+                for number in range(0, min(values.shape[1], _LINES * line), line):
+                    fetch(values[row_of[numbers[ahead]]], number)
         s, t, u, v = products_of_four(values[a], values[b], values[c], values[d], waves)
         out[place], out[place + 1] = s * scale_of(scales, a), t * scale_of(scales, b)
         out[place + 2], out[place + 3] = u * scale_of(scales, c), v * scale_of(scales, d)
@@ -108,3 +134,15 @@ def score_rows(
         row = row_of[numbers[place]] if mapped else numbers[place]
         out[place] = product(values[row], waves) * scale_of(scales, row)
         place += 1
+
+
+@jit
+def put_in_order(values: Array, numbers: Array) -> None:
+    """Largest first, at equal values lower numbers first. numpy's sorts take a second each to compile."""
+    size = values.shape[0]
+    for i in range(size // 2 - 1, -1, -1):
+        _sift_down(values, numbers, i, size)
+    for last in range(size - 1, 0, -1):
+        values[0], values[last] = values[last], values[0]
+        numbers[0], numbers[last] = numbers[last], numbers[0]
+        _sift_down(values, numbers, np.int64(0), last)

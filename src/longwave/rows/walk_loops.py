@@ -13,15 +13,19 @@ import numpy as np
 from numba.extending import overload
 
 from longwave.rows.compiled import Array, _serial, _sift_down
-from longwave.rows.row_loops import jit, scale_of, score_rows, stored_bias, stored_number
+from longwave.rows.row_loops import fetch, jit, scale_of, score_rows, stored_bias, stored_number
 
 # A stamp holds the number of the walk above, and the place of the vertex in that walk's list below.
 _PLACE_BITS = 32
 _PLACE = (1 << _PLACE_BITS) - 1
 # Vertices that the first round expands. Rounds double until the least number is reached, then add half.
 _FIRST = 16
-# Of Gauss–Seidel between rounds; the next round goes on from there.
-_SWEEPS = 1
+# All that is expanded is solved for again when it has grown by this factor; between, only what has come.
+_AGAIN = 1.5
+# Over-relaxation: each step goes so many times as far as Gauss–Seidel. Converges below 2, as 𝓛_α is positive definite.
+_FARTHER = np.float32(1.3)
+# A change of a score by less than this share of it is not passed on to the rim.
+_HEARD = np.float32(1e-3)
 
 
 @jit
@@ -111,37 +115,28 @@ def _compiled_clear(rows: Any, vertices: Any, y: Any, waves: Any) -> Any:
 
 
 @jit
-def _push(values: Array, places: Array, size: int, value: float, place: int) -> None:
-    """Put one more into a heap whose root is the best; at equal values, the one that was seen first."""
-    i = size
-    while i > 0:
-        parent = (i - 1) >> 1
-        if values[parent] > value or (values[parent] == value and places[parent] < place):
+def _best_first(values: Array, places: Array, size: int, count: int) -> None:
+    """Put the `count` largest of the first `size` values in front, in no order (quickselect); places go along."""
+    low, high = np.int64(0), size - 1
+    while low < high:
+        pivot = values[(low + high) >> 1]
+        i, j = low, high
+        while i <= j:
+            while values[i] > pivot:
+                i += 1
+            while values[j] < pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                places[i], places[j] = places[j], places[i]
+                i += 1
+                j -= 1
+        if count <= j + 1:
+            high = j
+        elif count > i:
+            low = i
+        else:
             break
-        values[i], places[i] = values[parent], places[parent]
-        i = parent
-    values[i], places[i] = value, place
-
-
-@jit
-def _sink(values: Array, places: Array, start: int, size: int) -> None:
-    """Restore the heap whose root is the best, where the one at `start` may be too high."""
-    value, place = values[start], places[start]
-    i = start
-    while True:
-        child = 2 * i + 1
-        if child >= size:
-            break
-        right = child + 1
-        if right < size and (
-            values[right] > values[child] or (values[right] == values[child] and places[right] < places[child])
-        ):
-            child = right
-        if value > values[child] or (value == values[child] and place < places[child]):
-            break
-        values[i], places[i] = values[child], places[child]
-        i = child
-    values[i], places[i] = value, place
 
 
 @jit
@@ -185,7 +180,7 @@ def _sweep(
     tolerance: float,
     x: Array,
 ) -> int:
-    """Gauss–Seidel over the expanded vertices from the first on, the rim as it is. -> sweeps made
+    """Successive over-relaxation of the expanded vertices from the first on, the rim as it is. -> sweeps made
 
     x_i = (1 − α) y_i + α Σ_j 𝒲_ij x_j, eq. (1) row by row. weights: α𝒲. own: (1 − α) y. What the basis leaves out is of
     short waves, which every sweep makes smaller by the eigenvalues left out: few are enough.
@@ -193,46 +188,51 @@ def _sweep(
     for made in range(sweeps):
         going = False
         for i in range(first, expanded):
-            total, other = own[i], np.float32(0)
             j, last = ends[i], ends[i + 1]
-            while j + 1 < last:  # two sums: neither waits for the other. Gathers in vector registers are slower here.
-                total += weights[j] * x[edges[j]]
-                other += weights[j + 1] * x[edges[j + 1]]
-                j += 2
-            if j < last:
-                total += weights[j] * x[edges[j]]
-            total += other
+            a, b, c, d = own[i], np.float32(0), np.float32(0), np.float32(0)
+            while j + 3 < last:  # four sums: none waits for another. Gathers in vector registers are slower here.
+                a += weights[j] * x[edges[j]]
+                b += weights[j + 1] * x[edges[j + 1]]
+                c += weights[j + 2] * x[edges[j + 2]]
+                d += weights[j + 3] * x[edges[j + 3]]
+                j += 4
+            while j < last:
+                a += weights[j] * x[edges[j]]
+                j += 1
             place = order[i]
-            if abs(total - x[place]) > tolerance * abs(total):
+            change = (a + b) + (c + d) - x[place]
+            if abs(change) > tolerance * abs(x[place]):
                 going = True
-            x[place] = total
+            x[place] += _FARTHER * change
         if not going:
             return made + 1
     return sweeps
 
 
 @jit
-def _correct_rim(
+def _tell_rim(
     weights: Array,
     order: Array,
+    first: int,
     expanded: int,
     edges: Array,
     ends: Array,
-    spectral: Array,
-    rim: Array,
-    seeing: int,
+    outer: Array,
+    told: Array,
     x: Array,
 ) -> None:
-    """What the solve has added to its neighbours within is passed on to a vertex of the rim, as one row has it.
+    """What the solve has changed within is passed on to the rim, as one row of 𝒲 has it.
 
-    rim: 1 for a vertex there, 0 for one within; a product with it is quicker than a branch that nobody can foresee.
+    told: the score of each place that the rim knows of. outer: 1 at the rim, 0 within; a product with it is quicker
+    than a branch that nobody can foresee.
     """
-    for place in range(seeing):
-        x[place] += rim[place] * (spectral[place] - x[place])
-    for i in range(expanded):
-        change = x[order[i]] - spectral[order[i]]
-        for j in range(ends[i], ends[i + 1]):
-            x[edges[j]] += rim[edges[j]] * weights[j] * change
+    for i in range(first, expanded):
+        place = order[i]
+        change = x[place] - told[place]
+        if abs(change) > _HEARD * abs(x[place]):
+            told[place] = x[place]
+            for j in range(ends[i], ends[i + 1]):
+                x[edges[j]] += outer[edges[j]] * weights[j] * change
 
 
 @jit
@@ -259,72 +259,94 @@ def _walk(
 ) -> Any:
     """Best first along the edges, in rounds. -> seen, x, balance, expanded places, seeds, sweeps
 
-    A round expands the best vertices of the rim. Then the expanded ones are solved for, the rim is corrected by what
-    that has changed, and put in order again: what the basis leaves out would lead the walk astray, more than it errs in
-    the end. It ends when the best of the rim is behind the `count` best of the expanded ones by the margin.
+    A round expands the best vertices of the rim. Then the expanded ones are solved for, and the rim is told what that
+    has changed: what the basis leaves out would lead the walk astray, more than it errs in the end. It ends when the
+    best of the rim is behind the `count` best of the expanded ones by the margin.
     """
-    room = min(max(1024, 8 * least), stamps.shape[0]) + seeds.shape[0]
-    seen, spectral, x = np.empty(room, np.int32), np.empty(room, np.float32), np.empty(room, np.float32)
-    gain = np.ones(room, np.float32)  # the balance of what was seen
-    values, places = np.empty(room, np.float32), np.empty(room, np.int32)  # the rim, best at the root
-    order, outer = np.empty(room, np.int32), np.ones(room, np.float32)  # outer: 1 at the rim, 0 within
+    room = min(max(4096, 16 * least), stamps.shape[0]) + seeds.shape[0]
+    seen, x, told = np.empty(room, np.int32), np.empty(room, np.float32), np.empty(room, np.float32)
+    gain = np.empty(room, np.float32)  # the balance of what was seen
+    values, places = np.empty(room, np.float32), np.empty(room, np.int32)  # the rim
+    order, outer = np.empty(room, np.int32), np.empty(room, np.float32)  # outer: 1 at the rim, 0 within
     # Rows of α𝒲 for what is expanded, columns as places, and of (1 − α) y.
     ends, edges, weights = np.zeros(room + 1, np.int32), np.empty(8 * room, np.int32), np.empty(8 * room, np.float32)
     own = np.empty(room, np.float32)
-    best, owners = np.empty(count, np.float32), np.empty(count, np.int32)
     mark = np.int64(stamp) << _PLACE_BITS
     factor = np.float32(alpha)
-    seeing = np.int64(0)
+    seeing: Any = np.int64(0)
+    fresh, solved, swept, expanded = seeing, seeing, seeing, seeing
     for vertex in seeds:
         if stamps[vertex] >> _PLACE_BITS != stamp:
             stamps[vertex] = mark | seeing
             seen[seeing] = vertex
             seeing += 1
     given = seeing
-    _score(rows, waves, seen, spectral, np.int64(0), seeing)
-    for place in range(seeing):
-        spectral[place] += np.float32(at_zero) * y[place] if place < y.shape[0] else np.float32(0)
-        x[place] = spectral[place]
-        if balance.shape[0]:
-            gain[place] = balance[seen[place]]
-    expanded, goal = np.int64(0), max(_FIRST, 2 * y.shape[0])
+    goal: Any = np.int64(max(_FIRST, 2 * y.shape[0]))
     while True:
-        rim = np.int64(0)
-        for place in range(seeing):
-            values[rim], places[rim] = x[place] * gain[place], place
-            rim += int(outer[place])
-        for i in range(rim // 2 - 1, -1, -1):
-            _sink(values, places, i, rim)
-        if expanded >= least or rim == 0:
+        _score(rows, waves, seen, x, fresh, seeing)
+        for place in range(fresh, seeing):
+            x[place] += np.float32(at_zero) * y[place] if place < y.shape[0] else np.float32(0)
+            told[place], outer[place] = x[place], np.float32(1)
+            gain[place] = balance[seen[place]] if balance.shape[0] else np.float32(1)
+        if alpha >= 0 and expanded > 0:
+            _sweep(weights, own, order, solved, expanded, edges, ends, np.int64(1), 0.0, x)
+            if expanded >= _AGAIN * swept:
+                solved, swept = np.int64(0), expanded
+                _sweep(weights, own, order, solved, expanded, edges, ends, np.int64(1), 0.0, x)
+            _tell_rim(weights, order, solved, expanded, edges, ends, outer, told, x)
+        bound = np.float32(-np.inf)
+        if expanded >= least:
+            if expanded >= most:
+                break
             held = np.int64(0)
             for i in range(expanded):
-                vertex = seen[order[i]]
-                if allowed.shape[0] == 0 or allowed[vertex]:
-                    held = offer(best, owners, held, x[order[i]] * gain[order[i]], i)
-            if rim == 0 or expanded >= most or (held == count and values[0] <= best[0] - (1 - margin) * abs(best[0])):
-                break
-        while rim > 0 and expanded < goal:
-            here = places[0]
-            rim -= 1
-            values[0], places[0] = values[rim], places[rim]
-            _sink(values, places, np.int64(0), rim)
-            vertex = seen[here]
+                place = order[i]
+                values[held], places[held] = x[place] * gain[place], place
+                held += int(allowed.shape[0] == 0 or allowed[seen[place]])
+            if held >= count:
+                _best_first(values, places, held, count)
+                bound = values[0]
+                for i in range(1, count):
+                    bound = min(bound, values[i])
+                bound -= np.float32(1 - margin) * abs(bound)
+        rim = np.int64(0)
+        for place in range(seeing):
+            value = x[place] * gain[place]
+            values[rim], places[rim] = value, place
+            rim += int(outer[place] > 0 and value > bound)
+        if rim == 0:
+            break
+        chosen = min(rim, min(goal, most) - expanded)
+        if chosen < rim:
+            _best_first(values, places, rim, chosen)
+        degrees = np.int64(0)
+        for i in range(chosen):
+            vertex = seen[places[i]]
             first, last = indptr[vertex], indptr[vertex + 1]
-            if seeing + last - first > room:
-                longer = 2 * room + last - first
-                seen, spectral, x = _longer(seen, longer), _longer(spectral, longer), _longer(x, longer)
-                values, places, order = _longer(values, longer), _longer(places, longer), _longer(order, longer)
-                outer, ends, gain = _longer(outer, longer), _longer(ends, longer + 1), _longer(gain, longer)
-                own = _longer(own, longer)
-                for place in range(room, longer):
-                    outer[place], gain[place] = 1, 1
-                room = longer
-            filled = ends[expanded]
-            if filled + last - first > edges.shape[0]:
-                weights = _longer(weights, 2 * edges.shape[0] + last - first)
-                edges = _longer(edges, 2 * edges.shape[0] + last - first)
-            fresh = seeing
-            for e in range(first, last):
+            degrees += last - first
+            for e in range(first, last, 16):
+                fetch(indices, e)
+                fetch(data, e)
+        if seeing + degrees > room:
+            longer = 2 * room + degrees
+            seen, told, x = _longer(seen, longer), _longer(told, longer), _longer(x, longer)
+            values, places, order = _longer(values, longer), _longer(places, longer), _longer(order, longer)
+            outer, ends, gain = _longer(outer, longer), _longer(ends, longer + 1), _longer(gain, longer)
+            own = _longer(own, longer)
+            room = longer
+        filled = np.int64(ends[expanded])
+        if filled + degrees > edges.shape[0]:
+            weights = _longer(weights, 2 * edges.shape[0] + degrees)
+            edges = _longer(edges, 2 * edges.shape[0] + degrees)
+        fresh, solved = seeing, expanded
+        for i in range(chosen):
+            here = places[i]
+            vertex = seen[here]
+            if i + 1 < chosen:
+                follower = seen[places[i + 1]]
+                for e in range(indptr[follower], indptr[follower + 1]):
+                    fetch(stamps, indices[e])
+            for e in range(indptr[vertex], indptr[vertex + 1]):
                 other = indices[e]
                 if stamps[other] >> _PLACE_BITS != stamp:
                     stamps[other] = mark | seeing
@@ -332,28 +354,12 @@ def _walk(
                     seeing += 1
                 edges[filled], weights[filled] = stamps[other] & _PLACE, factor * data[e]
                 filled += 1
-            ends[expanded + 1] = filled
+            own[expanded] = np.float32(1 - alpha) * y[here] if here < y.shape[0] else np.float32(0)
             order[expanded] = here
             outer[here] = 0
-            _score(rows, waves, seen, spectral, fresh, seeing)
-            for place in range(fresh, seeing):
-                x[place] = spectral[place]
-                if balance.shape[0]:
-                    gain[place] = balance[seen[place]]
-            if alpha >= 0:
-                own[expanded] = np.float32(1 - alpha) * y[here] if here < y.shape[0] else np.float32(0)
-                _sweep(weights, own, order, expanded, expanded + 1, edges, ends, np.int64(1), 0.0, x)
-                change = x[here] - spectral[here]
-                for j in range(ends[expanded], filled):
-                    x[edges[j]] += outer[edges[j]] * weights[j] * change
             expanded += 1
-            for place in range(fresh, seeing):
-                _push(values, places, rim, x[place] * gain[place], place)
-                rim += 1
-        if alpha >= 0:
-            _sweep(weights, own, order, np.int64(0), expanded, edges, ends, np.int64(_SWEEPS), 0.0, x)
-            _correct_rim(weights, order, expanded, edges, ends, spectral, outer, seeing, x)
-        goal = min(2 * goal, least) if goal < least else goal + max(_FIRST, goal // 2)
+            ends[expanded] = filled
+        goal = min(2 * goal, least) if goal < least else goal + goal // 2
     made = 0
     if alpha >= 0:
         made = _sweep(weights, own, order, np.int64(0), expanded, edges, ends, sweeps, tolerance, x)

@@ -242,7 +242,7 @@ class _Question:
         if self.snapshot.added is not None:
             beyond = self.snapshot.added.vectors.rows(targets[targets >= n] - n) @ query
         ids, products = near.ids[0], near.similarities[0]
-        mixed = query_loops.anchored(
+        best, mixed = query_loops.anchored(
             *read.rows,
             beyond,
             query,
@@ -258,8 +258,6 @@ class _Question:
             float(blend.root),
             LAST,
         )
-        order = np.lexsort((targets, -mixed))  # ties by lower number
-        order = order[: wanted.count] if items.live is None and wanted.allowed is None else order
-        best = targets[order][None, :], mixed[order][None, :]
-        places, values = items.expand(*best, wanted.count, wanted.allowed)
-        return items.ids[places], values, chance(np.array([candidates.known]))
+        count = wanted.count if items.live is None and wanted.allowed is None else len(best)
+        places, values = items.expand(best[None, :count], mixed[None, :count], wanted.count, wanted.allowed)
+        return items.ids[places], values, np.array([chance(candidates.known)], dtype=np.float32)

@@ -10,7 +10,7 @@ has the diagram).
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,10 +97,10 @@ def confidence(
 
     Parameters as for `features`.
     """
-    known = chance(features(found, query_of, weights, observation, graph))
+    known = chance(features(found, query_of, weights, observation, graph).T)
     return np.where(np.diff(observation.indptr) > 0, known, 0).astype(np.float32)
 
 
-def chance(known: Array) -> NDArray[np.float32]:
-    """The curve, of `features`. (q, 3) -> (q,)"""
-    return np.asarray(1 / (1 + np.exp(-(known @ np.array(_SLOPES) + _LEVEL))), dtype=np.float32)
+def chance(known: Any) -> Any:
+    """The curve, of three `features`: numbers, or arrays (q,)."""
+    return 1 / (1 + np.exp(-(sum(slope * one for slope, one in zip(_SLOPES, known, strict=True)) + _LEVEL)))
