@@ -10,7 +10,7 @@ from longwave import Index
 from longwave.datasets import digits, fashion_mnist
 from longwave.errors import InputError
 from longwave.graph.lists import nearest, nearest_others
-from longwave.rows.encoded import compress
+from longwave.rows.encoded import compact, compress
 from longwave.rows.vectors import normalize
 from longwave.stores import links
 from longwave.stores.links import Links
@@ -38,6 +38,30 @@ def test_it_finds_the_neighbours_of_unseen_queries():
     assert search.facts.recall >= links.TARGET
     assert recall(search, asked, kept) >= 0.99
     assert recall(replace(search, facts=replace(search.facts, effort=512)), asked, kept) >= 0.999
+
+
+@pytest.mark.parametrize("coded", [True, False])
+def test_steps_by_codes_lead_to_the_same_rows(coded):
+    """From 256 dimensions on steps go by codes; the answer has the products of the rows, and all of it can be kept."""
+    vectors = normalize(fashion_mnist().vectors[:3000])
+    search = links.build(vectors)
+    assert search.steps is not None
+    search = search if coded else replace(search, steps=None, _free=[])
+    again = Links.unpack(search.pack(), vectors, search.facts)
+    assert (again.steps is None) is not coded
+    found = again.search(vectors[:50], 10)
+    assert recall(again, vectors[:200], vectors) >= 0.99
+    np.testing.assert_allclose(found.similarities, np.einsum("qd,qkd->qk", vectors[:50], vectors[found.ids]), atol=1e-6)
+    assert again.nbytes == search.nbytes
+
+
+def test_rows_that_codes_cannot_tell_apart_are_compared_as_they_are():
+    """Two crowds far from each other, whose members are nearer to each other than a code is to its row."""
+    rng = np.random.default_rng(0)
+    crowds = np.repeat(rng.standard_normal((2, 300)), 1500, axis=0)
+    search = links.build(normalize(crowds + 0.02 * rng.standard_normal((3000, 300))))
+    assert search.steps is None
+    assert search.facts.recall >= links.TARGET
 
 
 def test_products_are_those_of_the_rows(rows, linked):
@@ -126,9 +150,12 @@ def test_threads_do_not_disturb_each_other(rows, linked):
         ("entry_codes", lambda a: a[:-1]),
         ("entry_codes", lambda a: a.astype(np.float32)),
         ("entry_scales", lambda a: a[:-1]),
+        ("step_codes", lambda a: a[:-1]),
+        ("step_scales", lambda a: a.astype(np.float64)),
     ],
 )
 def test_damaged_links_are_refused(rows, linked, name, change):
+    linked = replace(linked, steps=compact(rows, "int8"), _free=[])
     arrays = linked.pack()
     assert np.array_equal(
         Links.unpack(arrays, rows, linked.facts).search(rows[:9], 5).ids, linked.search(rows[:9], 5).ids

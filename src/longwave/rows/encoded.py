@@ -192,16 +192,20 @@ def check_kind(kind: str | None, dimension: int) -> None:
         ) from error
 
 
-def compact(rows: Floats, kind: str) -> Compact:
-    """Store rows (n, d) as float16, or as int8 with x ≈ scale · code, scale = max|x| / 127 of each row."""
+def compact(rows: Floats, kind: str, less: Floats | None = None) -> Compact:
+    """Store rows (n, d) as float16, or as int8 with x ≈ scale · code, scale = max|x| / 127 of each row.
+
+    less: (d,), for int8, that is taken from every row first: their mean would take most of the byte where it is large.
+    """
     if kind == "float16":
         return Compact(np.asarray(rows, dtype=np.float16), np.zeros(0, dtype=np.float32))
     codes = np.empty(rows.shape, dtype=np.int8)
     scales = np.empty(len(rows), dtype=np.float32)
     for block in blocks(*rows.shape):
-        peak = np.abs(rows[block]).max(axis=1, initial=0)
+        part = rows[block] if less is None else rows[block] - less
+        peak = np.abs(part).max(axis=1, initial=0)
         scales[block] = peak / 127
-        codes[block] = np.rint(rows[block] / np.where(peak > 0, scales[block], 1)[:, None])
+        codes[block] = np.rint(part / np.where(peak > 0, scales[block], 1)[:, None])
     return Compact(codes, scales)
 
 

@@ -11,12 +11,12 @@ import numba
 import numpy as np
 
 from longwave.rows.compiled import Array, _serial, _sift_down, _threaded
-from longwave.rows.row_loops import OWN_ROWS, jit, product, score_rows
+from longwave.rows.row_loops import OWN_ROWS, fetch, jit, product, put_in_order, scale_of, score_rows
 
 # The best of all entries, from which a search begins.
 _STARTS = 8
-# Rows whose codes are compared at a time: their products stay in the nearest memory.
-_TILE = 256
+# Links of the row that may be next, which are asked for beforehand.
+_CHAIN = 48
 # How many times as many rows are compared again where the first ones might not be all.
 _WIDER = 8
 
@@ -111,29 +111,13 @@ def unreached(ends: Array, links: Array, entries: Array, most: int) -> Any:
 @jit
 def _best_rows(values: Array, scales: Array, query: Array, count: int) -> Any:
     """The rows with the largest products with a query, in no order, and the least product. count: n at most"""
-    few, tile = np.empty(_TILE, dtype=np.float32), np.arange(_TILE).astype(np.int32)
     best, found = np.full(count, -np.inf, dtype=np.float32), np.zeros(count, dtype=np.int32)
-    for start in range(0, values.shape[0], _TILE):
-        stop = min(start + _TILE, values.shape[0])
-        own = scales[start:stop] if scales.shape[0] else scales
-        score_rows(values[start:stop], own, OWN_ROWS, tile, query, few, np.int64(0), stop - start)
-        for i in range(stop - start):
-            if few[i] > best[0]:  # the worst of the best is at the root of the heap
-                best[0], found[0] = few[i], start + i
-                _sift_down(best, found, np.int64(0), count)
+    for row in range(values.shape[0]):  # one after the other, as they lie
+        score = product(values[row], query) * scale_of(scales, row)
+        if score > best[0]:  # the worst of the best is at the root of the heap
+            best[0], found[0] = score, row
+            _sift_down(best, found, np.int64(0), count)
     return found, best[0]
-
-
-@jit
-def _put_in_order(values: Array, numbers: Array) -> None:
-    """Largest first, at equal values lower numbers first. numpy's sorts take a second each to compile."""
-    size = values.shape[0]
-    for i in range(size // 2 - 1, -1, -1):
-        _sift_down(values, numbers, i, size)
-    for last in range(size - 1, 0, -1):
-        values[0], values[last] = values[last], values[0]
-        numbers[0], numbers[last] = numbers[last], numbers[0]
-        _sift_down(values, numbers, np.int64(0), last)
 
 
 @_serial(nogil=True)
@@ -169,7 +153,7 @@ def nearest_coded(
             score_rows(values, scales, OWN_ROWS, found, biased[q], best, np.int64(0), found.shape[0])
             for value in best:
                 least = least if value == value else -np.inf  # not a number: the rows are damaged
-            _put_in_order(best, found)
+            put_in_order(best, found)
             if tried >= n or best[k - 1] >= least + means[q] + error:
                 break
             tried = _WIDER * tried if tried == count else n
@@ -195,7 +179,7 @@ def _follow(
     """
     best, found = np.empty(effort, dtype=np.float32), np.empty(effort, dtype=np.int32)
     left = np.zeros(effort, dtype=np.bool_)
-    room = starts.shape[0]
+    room, line = starts.shape[0], 64 // values.itemsize
     fresh, scores = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.float32)
     size: Any = np.int64(0)
     place: Any = np.int64(0)
@@ -221,6 +205,7 @@ def _follow(
             for j in range(size if size < effort else effort - 1, low, -1):
                 best[j], found[j], left[j] = best[j - 1], found[j - 1], left[j - 1]
             best[low], found[low], left[low] = score, fresh[i], False
+            fetch(ends, fresh[i])
             size = min(size + 1, effort)
             place = min(place, low)
         while place < size and left[place]:
@@ -230,6 +215,12 @@ def _follow(
         left[place] = True
         here = found[place]
         first, last = ends[here], ends[here + 1]
+        for e in range(first, last):
+            fetch(stamps, links[e])
+        if place + 1 < size:  # perhaps the next
+            after = ends[found[place + 1]]
+            for e in range(after, after + _CHAIN, 16):
+                fetch(links, e)
         if last - first > room:
             room = last - first
             fresh, scores = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.float32)
@@ -240,19 +231,25 @@ def _follow(
                 stamps[row] = stamp
                 fresh[count] = row
                 count += 1
+                for c in range(0, min(values.shape[1], 8 * line), line):
+                    fetch(values[row], c)
 
 
 @_serial(nogil=True)
 def nearest_linked(
     values: Array,
     scales: Array,
+    steps: Array,
+    step_scales: Array,
     ends: Array,
     links: Array,
     entries: Array,
     codes: Array,
     code_scales: Array,
     queries: Array,
+    stepping: Array,
     biased: Array,
+    coded: bool,
     effort: int,
     stamps: Array,
     stamp: int,
@@ -261,12 +258,16 @@ def nearest_linked(
 ) -> None:
     """The rows nearest to every query: the best of all entries by their codes, and from there along the links.
 
-    values, scales: the rows. ends, links: of the rows. entries: (e,) rows to begin at; codes, code_scales: (e, d) int8
-    and (e,), of these. biased: the queries for the rows. effort: rows that are kept on the way. stamps: (n,), none of
-    them `stamp` or the q that follow. ids, products: (q, k) are filled.
+    values, scales: the rows. steps, step_scales: what the way goes by, if `coded` the same in a byte a number, else the
+    rows again. ends, links: of the rows. entries: (e,) rows to begin at; codes, code_scales: (e, d) int8 and (e,), of
+    these. stepping, biased: the queries for the steps and for the rows. effort: rows that are kept on the way. stamps:
+    (n,), none of them `stamp` or the q that follow. ids, products: (q, k) are filled.
     """
     for q in range(queries.shape[0]):
         starts = entries[_best_rows(codes, code_scales, queries[q], min(_STARTS, entries.shape[0]))[0]]
-        found, best = _follow(values, scales, ends, links, starts, biased[q], effort, stamps, stamp + q)
+        found, best = _follow(steps, step_scales, ends, links, starts, stepping[q], effort, stamps, stamp + q)
+        if coded:
+            score_rows(values, scales, OWN_ROWS, found, biased[q], best, np.int64(0), found.shape[0])
+            put_in_order(best, found)
         for i in range(ids.shape[1]):
             ids[q, i], products[q, i] = (found[i], best[i]) if i < found.shape[0] else (-1, -np.inf)

@@ -3,7 +3,8 @@
 The links are chosen from the neighbour lists that a build has anyway, so that they cost seconds and a few dozen numbers
 a row; nothing is stored twice. A search begins at the best of the entries: one row in 64 at random, or up to one in 16,
 and one of each part that no link leads to from there. All entries are looked at, as codes of a byte a number: a search
-that begins in the wrong place may never leave it, above all where a query is unlike the collection.
+that begins in the wrong place may never leave it, above all where a query is unlike the collection. Steps go by codes,
+too, a quarter of what would be read of the rows; in the end those that were kept are compared as they are.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ _EFFORTS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 TARGET = 0.99
 # Queries that the recall is measured with.
 _SAMPLE = 400
+# Dimensions from which steps go by codes: shorter rows are read as quickly.
+_CODED = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +97,8 @@ class Links:
     """A search along links. Any number of threads may search at a time; a query takes the calling one.
 
     rows: float32, or `Compact`. ways: of the rows. entries: (e,) rows to begin at; codes: these in a byte a number.
-    facts: effort, the rows that are kept on the way; recall of the best k, measured when it was built.
+    facts: effort, the rows that are kept on the way; recall of the best k, measured when it was built. steps: all rows
+    in a byte a number, less their mean, which steps go by; None where they go by the rows.
     """
 
     rows: Any
@@ -102,6 +106,7 @@ class Links:
     entries: NDArray[np.int32]
     codes: Compact
     facts: Structure
+    steps: Compact | None = None
     _free: list[_Scratch] = field(default_factory=list, repr=False)
 
     def search(self, queries: NDArray[np.float32], k: int) -> Neighbors:
@@ -110,12 +115,14 @@ class Links:
 
         asked = np.ascontiguousarray(queries, dtype=np.float32)
         ids, products = np.empty((len(asked), k), dtype=np.int64), np.empty((len(asked), k), dtype=np.float32)
-        scratch = self.borrow()
+        scratch, coded, compared = self.borrow(), self.steps is not None, biased(asked, self.plain[0])
         try:
             link_loops.nearest_linked(
                 *self.plain,
                 asked,
-                biased(asked, self.plain[0]),
+                asked if coded else compared,
+                compared,
+                coded,
                 self.effort_for(k),
                 scratch.stamps,
                 scratch.next_stamps(len(asked)),
@@ -124,17 +131,22 @@ class Links:
             )
         finally:
             self.give_back(scratch)
-        check_scores(~np.isnan(products))
+        check_scores(products == products)  # not NaN
         return Neighbors(ids, products)
 
     def tried(self, queries: NDArray[np.float32], worst: NDArray[np.float32], target: float) -> Links:
-        """With the least effort that finds so much of what is no worse than the k-th true one. worst: (q, 1)"""
+        """With the least effort that finds so much of what is no worse than the k-th true one, of either kind of query.
+
+        queries: (2, q, d). worst: (2, q, 1)
+        """
         made, k = self, self.facts.k
         for effort in _EFFORTS:
             made = replace(made, facts=Structure(KIND, effort, 0.0, k), _free=self._free)
-            recall = float((made.search(queries, k).similarities >= worst - 1e-5).mean())
-            made = replace(made, facts=Structure(KIND, effort, recall, k))
-            if recall >= target:
+            found = (
+                made.search(kind, k).similarities >= least - 1e-5 for kind, least in zip(queries, worst, strict=True)
+            )
+            made = replace(made, facts=Structure(KIND, effort, min(float(right.mean()) for right in found), k))
+            if made.facts.recall >= target:
                 break
         return made
 
@@ -144,8 +156,9 @@ class Links:
 
     @cached_property
     def plain(self) -> tuple[Any, ...]:
-        """What the loops read: rows, links, entries; read-only, so that every loop is compiled once."""
-        arrays = (*stored_rows(self.rows), self.ways.ends, self.ways.links, self.entries, *stored_rows(self.codes))
+        """What the loops read: rows, steps, links, entries; read-only, so that every loop is compiled once."""
+        rows = *stored_rows(self.rows), *stored_rows(self.rows if self.steps is None else self.steps)
+        arrays = (*rows, self.ways.ends, self.ways.links, self.entries, *stored_rows(self.codes))
         return tuple(plain(array) for array in arrays)
 
     def borrow(self) -> _Scratch:
@@ -162,21 +175,20 @@ class Links:
     @property
     def nbytes(self) -> int:
         """Bytes of the links; the rows are not its own."""
-        return self.ways.nbytes + self.entries.nbytes + self.codes.nbytes
+        return self.ways.nbytes + self.entries.nbytes + self.codes.nbytes + (self.steps.nbytes if self.steps else 0)
 
     def over(self, rows: Any) -> Links:
         """The same links over the same rows, stored in fewer bytes."""
-        return replace(self, rows=rows, _free=[])
+        steps = None if isinstance(rows, Compact) and rows.codes.dtype == np.int8 else self.steps
+        return replace(self, rows=rows, steps=steps, _free=[])
 
     def pack(self) -> dict[str, Array]:
         """Its arrays, for the index folder."""
-        return {
-            "ends": self.ways.ends,
-            "links": self.ways.links,
-            "entries": self.entries,
-            "entry_codes": self.codes.codes,
-            "entry_scales": self.codes.scales,
-        }
+        arrays: dict[str, Array] = {"ends": self.ways.ends, "links": self.ways.links, "entries": self.entries}
+        for name, rows in (("entry", self.codes), ("step", self.steps)):
+            if rows is not None:
+                arrays |= {f"{name}_codes": rows.codes, f"{name}_scales": rows.scales}
+        return arrays
 
     @classmethod
     def unpack(cls, arrays: Mapping[str, Array], rows: Any, facts: Structure) -> Links:
@@ -185,7 +197,10 @@ class Links:
         if not len(entries) or not 1 <= facts.effort <= _EFFORTS[-1]:
             raise ValueError(f"links have {len(entries)} entries and an effort of {facts.effort}")
         ways = Ways(_ends(arrays, "ends", len(rows), "links"), _numbers(arrays, "links", len(rows)))
-        return cls(rows, ways, entries, _codes(arrays, entries, rows), facts)
+        entry_codes = _codes(arrays, "entry", (len(entries), rows.shape[1]))
+        if entry_codes is None:  # written by an earlier version
+            entry_codes = compact(np.asarray(rows[entries], dtype=np.float32), "int8")
+        return cls(rows, ways, entries, entry_codes, facts, _codes(arrays, "step", rows.shape))
 
 
 def build(
@@ -196,7 +211,7 @@ def build(
     k: int = 10,
     target: float | None = None,
 ) -> Links:
-    """Link rows (n, d), and choose the effort: the least that finds `target` of the true k of `strange_queries`.
+    """Link rows (n, d), and choose the effort: the least that finds `target` of the true k of rows and strange queries.
 
     lists: of the rows, where they are known. A target that is not reached is told by `facts.recall`.
     """
@@ -208,18 +223,25 @@ def build(
         lists, _ = build_lists(rows, k=min(_LISTS, n - 1), seed=seed)
     rng = np.random.default_rng(seed)
     order, ways, target = rng.permutation(n).astype(np.int32), Ways.between(rows, lists), target or TARGET
-    queries = strange_queries(rows, min(_SAMPLE, n), rng)
-    worst = nearest(queries, rows, k=min(k, n)).similarities[:, -1:]
-    tried = []
-    for share, numbers in _SHARES.items():
-        entries = order[: max(1, min(n // share, numbers // dimension))]
-        entries = np.concatenate([entries, ways.unreached(entries)])
-        known = Structure(KIND, _EFFORTS[0], 0.0, min(k, n))
-        made = Links(rows, ways, entries, compact(rows[entries], "int8"), known).tried(queries, worst, target)
-        if made.facts.recall >= target and made.facts.effort <= _EASY:
-            return made
-        tried.append(made)
-    return next((made for made in tried if made.facts.recall >= target), tried[-1])
+    # Strange queries want a long way, rows themselves codes that tell near ones apart.
+    queries = np.stack([strange_queries(rows, min(_SAMPLE, n), rng), rows[order[: min(_SAMPLE, n)]]])
+    worst = np.stack([nearest(kind, rows, k=min(k, n)).similarities[:, -1:] for kind in queries])
+    mean = rows.mean(axis=0)  # the same in all products: the order is that of the rest
+    coded = compact(rows, "int8", mean) if dimension >= _CODED else None
+    for steps in (None,) if coded is None else (coded, None):
+        tried = []
+        for share, numbers in _SHARES.items():
+            entries = order[: max(1, min(n // share, numbers // dimension))]
+            entries = np.concatenate([entries, ways.unreached(entries)])
+            known = Structure(KIND, _EFFORTS[0], 0.0, min(k, n))
+            made = Links(rows, ways, entries, compact(rows[entries], "int8", mean), known, steps)
+            tried.append(made.tried(queries, worst, target))
+            if tried[-1].facts.recall >= target and tried[-1].facts.effort <= _EASY:
+                return tried[-1]
+        enough = [made for made in tried if made.facts.recall >= target]
+        if enough:
+            return enough[0]
+    return tried[-1]
 
 
 def _numbers(arrays: Mapping[str, Array], name: str, end: int) -> NDArray[np.int32]:
@@ -238,13 +260,13 @@ def _ends(arrays: Mapping[str, Array], name: str, n: int, over: str) -> NDArray[
     return ends
 
 
-def _codes(arrays: Mapping[str, Array], entries: NDArray[np.int32], rows: Any) -> Compact:
-    """The codes of the entries; made anew where an earlier version has not kept them."""
-    if "entry_codes" not in arrays:
-        return compact(np.asarray(rows[entries], dtype=np.float32), "int8")
-    codes, scales = arrays["entry_codes"], arrays.get("entry_scales", np.zeros(0))
-    if codes.dtype != np.int8 or codes.shape != (len(entries), rows.shape[1]):
-        raise ValueError(f"entry_codes has the shape {codes.shape}, not ({len(entries)}, {rows.shape[1]})")
-    if scales.dtype != np.float32 or scales.shape != (len(entries),):
-        raise ValueError(f"entry_scales has the shape {scales.shape}, not ({len(entries)},)")
+def _codes(arrays: Mapping[str, Array], name: str, shape: tuple[int, ...]) -> Compact | None:
+    """Rows in a byte a number, where there are any."""
+    if f"{name}_codes" not in arrays:
+        return None
+    codes, scales = arrays[f"{name}_codes"], arrays.get(f"{name}_scales", np.zeros(0))
+    if codes.dtype != np.int8 or codes.shape != shape:
+        raise ValueError(f"{name}_codes has the shape {codes.shape}, not {shape}")
+    if scales.dtype != np.float32 or scales.shape != shape[:1]:
+        raise ValueError(f"{name}_scales has the shape {scales.shape}, not {shape[:1]}")
     return Compact(codes, scales)
