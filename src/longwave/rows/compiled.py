@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-# Steps of a loop up to which one thread is faster than waking others: about a millisecond of work. On a busy machine
-# the others may not wake for several.
-_SERIAL_STEPS = 1 << 21
+# Steps of a loop up to which one thread works alone: one or two milliseconds, and one loop less to compile. On a busy
+# machine the others may not wake for several.
+_SERIAL_STEPS = 1 << 22
 
 
 class Loop:
@@ -90,6 +90,13 @@ def _compile(function: Callable[..., Any], **options: Any) -> Any:
         return numba.njit(**options)(function)
 
 
+def jit(function: Any = None, **options: Any) -> Any:
+    """Decorate what only other loops call: Python cannot, and the code that would take its arguments is not made."""
+    library: Any = numba
+    made = library.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
+    return made if function is None else made(function)
+
+
 @functools.cache
 def _stamp() -> bytes:
     """A digest of all files with loops: one that calls loops of other files is compiled anew where those change."""
@@ -130,13 +137,13 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-@numba.njit(inline="always")
+@jit(inline="always")
 def _worse(value_a: float, id_a: int, value_b: float, id_b: int) -> bool:
     """Whether hit a ranks behind hit b: lower value, or the same value and a higher id."""
     return value_a < value_b or (value_a == value_b and id_a > id_b)
 
 
-@numba.njit
+@jit
 def _sift_down(values: Array, ids: Array, start: int, size: int) -> None:
     """Restore the heap whose root is the worst hit."""
     i = start
@@ -158,7 +165,7 @@ def _sift_down(values: Array, ids: Array, start: int, size: int) -> None:
 _STRIDE = 64
 
 
-@numba.njit(fastmath=True)
+@jit(fastmath=True)
 def _largest(row: Array, start: int, stop: int) -> float:
     """The largest entry of row[start:stop]."""
     best = row[start]
@@ -167,7 +174,7 @@ def _largest(row: Array, start: int, stop: int) -> float:
     return best  # type: ignore[no-any-return]
 
 
-@numba.njit
+@jit
 def _update_heap(scores: Array, values: Array, ids: Array, first_column: int, own: int) -> None:
     """Push one row of scores into its heap; `own` is the column that does not count."""
     k = values.shape[0]
@@ -183,7 +190,7 @@ def _update_heap(scores: Array, values: Array, ids: Array, first_column: int, ow
                 _sift_down(values, ids, 0, k)
 
 
-@numba.njit
+@jit
 def _sort_heap(values: Array, ids: Array) -> None:
     """Turn a heap into a list, best hit first (heap sort, in place)."""
     for size in range(values.shape[0] - 1, 0, -1):

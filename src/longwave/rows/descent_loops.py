@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from longwave.rows.compiled import Array, _serial, _sift_down, _sort_heap, _worse
+from longwave.rows.compiled import Array, _serial, _sift_down, _sort_heap, _worse, jit
 from longwave.rows.list_loops import enter
-from longwave.rows.row_loops import OWN_ROWS, jit, scale_of, score_rows, stored_number
+from longwave.rows.row_loops import OWN_ROWS, scale_of, score_rows, stored_number
 
 # Rows of float32 have none.
 _NO_SCALES: Array = np.empty(0, dtype=np.float32)

@@ -10,8 +10,8 @@ from typing import Any
 import numba
 import numpy as np
 
-from longwave.rows.compiled import Array, _serial, _sift_down, _threaded
-from longwave.rows.row_loops import OWN_ROWS, fetch, jit, product, put_in_order, scale_of, score_rows
+from longwave.rows.compiled import Array, _serial, _sift_down, _threaded, jit
+from longwave.rows.row_loops import OWN_ROWS, fetch, product, put_in_order, scale_of, score_rows
 
 # The best of all entries, from which a search begins.
 _STARTS = 8

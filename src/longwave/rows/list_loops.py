@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
-from longwave.rows.compiled import _STRIDE, Array, _largest, _serial, _sift_down, _sort_heap, _worse
-from longwave.rows.row_loops import jit
+from longwave.rows.compiled import _STRIDE, Array, _largest, _serial, _sift_down, _sort_heap, _worse, jit
 
 # Votes of a candidate that is taken whatever the limit; no candidate gets as many.
 _ALWAYS = 1 << 30
@@ -143,7 +141,7 @@ def candidates(
     return found[:last].copy()
 
 
-@numba.njit
+@jit
 def _push(scores: Array, numbers: Array, own: int, values: Array, ids: Array) -> None:
     """Push the scores of one row into its heap; ties go to the lower number."""
     for start in range(0, scores.shape[0], _STRIDE):

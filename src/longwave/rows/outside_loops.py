@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from longwave.rows.compiled import Array, _serial
-from longwave.rows.row_loops import jit
+from longwave.rows.compiled import Array, _serial, jit
 from longwave.rows.walk_loops import offer
 
 # Targets outside of the graph that are scored for each that is looked for.

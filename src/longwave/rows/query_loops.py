@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from longwave.rows.compiled import Array, _serial
+from longwave.rows.compiled import Array, _serial, jit
 from longwave.rows.outside_loops import entries_of, handed_on, hanging_on, put_sums
-from longwave.rows.row_loops import OWN_ROWS, jit, put_in_order, score_rows, stored_bias
+from longwave.rows.row_loops import OWN_ROWS, put_in_order, score_rows, stored_bias
 from longwave.rows.walk_loops import peak_of, search_part, values_at
 
 #: How the second search of one query ended: it found enough, or all that can be reached; it went as far as it may; y is

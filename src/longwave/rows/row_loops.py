@@ -12,7 +12,7 @@ import numpy as np
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-from longwave.rows.compiled import Array, _float_of, _sift_down
+from longwave.rows.compiled import Array, _float_of, _sift_down, jit
 
 # Float16 read as the upper bits of a float32 has an exponent that is too small by this factor.
 _HALF_BIAS = np.float32(2.0**112)
@@ -27,8 +27,6 @@ _AHEAD = 8
 # Cache lines of each that are asked for; the processor itself sees what comes behind them.
 _LINES = 9
 
-# numba's types say that what it compiles returns something to compile.
-jit: Any = numba.njit
 _tools: Any = cgutils  # without types
 
 

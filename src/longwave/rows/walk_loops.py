@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numba.extending import overload
 
-from longwave.rows.compiled import Array, _serial, _sift_down
-from longwave.rows.row_loops import fetch, jit, scale_of, score_rows, stored_bias, stored_number
+from longwave.rows.compiled import Array, _serial, _sift_down, jit
+from longwave.rows.row_loops import fetch, scale_of, score_rows, stored_bias, stored_number
 
 # A stamp holds the number of the walk above, and the place of the vertex in that walk's list below.
 _PLACE_BITS = 32
@@ -23,15 +23,9 @@ _FIRST = 16
 # All that is expanded is solved for again when it has grown by this factor; between, only what has come.
 _AGAIN = 1.5
 # Over-relaxation: each step goes so many times as far as Gauss–Seidel. Converges below 2, as 𝓛_α is positive definite.
-_FARTHER = np.float32(1.3)
+_OVER = np.float32(1.3)
 # A change of a score by less than this share of it is not passed on to the rim.
 _HEARD = np.float32(1e-3)
-
-
-@jit
-def _score_dense(rows: Any, waves: Array, seen: Array, x: Array, start: int, stop: int) -> None:
-    values, scales, row_of = rows
-    score_rows(values, scales, row_of, seen, waves, x, start, stop)
 
 
 @jit
@@ -76,23 +70,18 @@ def _add_waves(rows: Any, vertices: Array, y: Array, gains: Array, waves: Array)
 
 
 # U has dense parts and sparse columns: rows are (values, scales, row of each vertex), or CSR (ends, columns, entries).
-@overload(_score, strict=False)
+@overload(_score, strict=False, inline="always")
 def _compiled_score(rows: Any, waves: Any, seen: Any, x: Any, start: Any, stop: Any) -> Any:
     if rows[0].ndim == 2:
-        return lambda rows, waves, seen, x, start, stop: _score_dense(rows, waves, seen, x, start, stop)
+        return lambda rows, waves, seen, x, start, stop: score_rows(*rows, seen, waves, x, start, stop)
     return lambda rows, waves, seen, x, start, stop: _score_sparse(rows, waves, seen, x, start, stop)
 
 
-@overload(_add_waves, strict=False)
+@overload(_add_waves, strict=False, inline="always")
 def _compiled_waves(rows: Any, vertices: Any, y: Any, gains: Any, waves: Any) -> Any:
     if rows[0].ndim == 2:
         return lambda rows, vertices, y, gains, waves: _waves_dense(rows, vertices, y, gains, waves)
     return lambda rows, vertices, y, gains, waves: _waves_sparse(rows, vertices, y, gains, waves)
-
-
-@jit
-def _clear_dense(rows: Any, vertices: Array, y: Array, waves: Array) -> None:
-    pass
 
 
 @jit
@@ -107,15 +96,15 @@ def _clear_waves(rows: Any, vertices: Array, y: Array, waves: Array) -> None:
     raise NotImplementedError
 
 
-@overload(_clear_waves, strict=False)
+@overload(_clear_waves, strict=False, inline="always")
 def _compiled_clear(rows: Any, vertices: Any, y: Any, waves: Any) -> Any:
     if rows[0].ndim == 2:
-        return lambda rows, vertices, y, waves: _clear_dense(rows, vertices, y, waves)
+        return lambda rows, vertices, y, waves: None
     return lambda rows, vertices, y, waves: _clear_sparse(rows, vertices, y, waves)
 
 
 @jit
-def _best_first(values: Array, places: Array, size: int, count: int) -> None:
+def _take_best(values: Array, places: Array, size: int, count: int) -> None:
     """Put the `count` largest of the first `size` values in front, in no order (quickselect); places go along."""
     low, high = np.int64(0), size - 1
     while low < high:
@@ -159,11 +148,12 @@ def offer(values: Array, ids: Array, size: int, value: float, hit: int) -> int:
 
 
 @jit
-def _longer(array: Array, size: int) -> Array:
-    """The same with room for so many."""
-    out = np.empty(size, dtype=array.dtype)
-    for i in range(array.shape[0]):
-        out[i] = array[i]
+def _wider(block: Array, size: int) -> Array:
+    """The same rows with room for so many numbers each."""
+    out = np.empty((block.shape[0], size), dtype=block.dtype)
+    for i in range(block.shape[0]):
+        for j in range(block.shape[1]):
+            out[i, j] = block[i, j]
     return out
 
 
@@ -203,7 +193,7 @@ def _sweep(
             change = (a + b) + (c + d) - x[place]
             if abs(change) > tolerance * abs(x[place]):
                 going = True
-            x[place] += _FARTHER * change
+            x[place] += _OVER * change
         if not going:
             return made + 1
     return sweeps
@@ -264,13 +254,13 @@ def _walk(
     best of the rim is behind the `count` best of the expanded ones by the margin.
     """
     room = min(max(4096, 16 * least), stamps.shape[0]) + seeds.shape[0]
-    seen, x, told = np.empty(room, np.int32), np.empty(room, np.float32), np.empty(room, np.float32)
-    gain = np.empty(room, np.float32)  # the balance of what was seen
-    values, places = np.empty(room, np.float32), np.empty(room, np.int32)  # the rim
-    order, outer = np.empty(room, np.int32), np.empty(room, np.float32)  # outer: 1 at the rim, 0 within
-    # Rows of α𝒲 for what is expanded, columns as places, and of (1 − α) y.
-    ends, edges, weights = np.zeros(room + 1, np.int32), np.empty(8 * room, np.int32), np.empty(8 * room, np.float32)
-    own = np.empty(room, np.float32)
+    # By place: x, what the rim was told of it, the balance, 1 at the rim and 0 within; values to choose from.
+    floats, numbers = np.empty((6, room), np.float32), np.empty((4, room + 1), np.int32)
+    x, told, gain, outer, values, own = floats[0], floats[1], floats[2], floats[3], floats[4], floats[5]
+    seen, places, order, ends = numbers[0], numbers[1], numbers[2], numbers[3]
+    # Rows of α𝒲 for what is expanded, each up to its end: columns as places; `own` has (1 − α) y of these.
+    edges, weights = np.empty((1, 8 * room), np.int32), np.empty((1, 8 * room), np.float32)
+    ends[0] = 0
     mark = np.int64(stamp) << _PLACE_BITS
     factor = np.float32(alpha)
     seeing: Any = np.int64(0)
@@ -289,11 +279,11 @@ def _walk(
             told[place], outer[place] = x[place], np.float32(1)
             gain[place] = balance[seen[place]] if balance.shape[0] else np.float32(1)
         if alpha >= 0 and expanded > 0:
-            _sweep(weights, own, order, solved, expanded, edges, ends, np.int64(1), 0.0, x)
+            _sweep(weights[0], own, order, solved, expanded, edges[0], ends, np.int64(1), 0.0, x)
             if expanded >= _AGAIN * swept:
                 solved, swept = np.int64(0), expanded
-                _sweep(weights, own, order, solved, expanded, edges, ends, np.int64(1), 0.0, x)
-            _tell_rim(weights, order, solved, expanded, edges, ends, outer, told, x)
+                _sweep(weights[0], own, order, solved, expanded, edges[0], ends, np.int64(1), 0.0, x)
+            _tell_rim(weights[0], order, solved, expanded, edges[0], ends, outer, told, x)
         bound = np.float32(-np.inf)
         if expanded >= least:
             if expanded >= most:
@@ -304,7 +294,7 @@ def _walk(
                 values[held], places[held] = x[place] * gain[place], place
                 held += int(allowed.shape[0] == 0 or allowed[seen[place]])
             if held >= count:
-                _best_first(values, places, held, count)
+                _take_best(values, places, held, count)
                 bound = values[0]
                 for i in range(1, count):
                     bound = min(bound, values[i])
@@ -318,7 +308,7 @@ def _walk(
             break
         chosen = min(rim, min(goal, most) - expanded)
         if chosen < rim:
-            _best_first(values, places, rim, chosen)
+            _take_best(values, places, rim, chosen)
         degrees = np.int64(0)
         for i in range(chosen):
             vertex = seen[places[i]]
@@ -328,16 +318,14 @@ def _walk(
                 fetch(indices, e)
                 fetch(data, e)
         if seeing + degrees > room:
-            longer = 2 * room + degrees
-            seen, told, x = _longer(seen, longer), _longer(told, longer), _longer(x, longer)
-            values, places, order = _longer(values, longer), _longer(places, longer), _longer(order, longer)
-            outer, ends, gain = _longer(outer, longer), _longer(ends, longer + 1), _longer(gain, longer)
-            own = _longer(own, longer)
-            room = longer
+            room = 2 * room + degrees
+            floats, numbers = _wider(floats, room), _wider(numbers, room + 1)
+            x, told, gain, outer, values, own = floats[0], floats[1], floats[2], floats[3], floats[4], floats[5]
+            seen, places, order, ends = numbers[0], numbers[1], numbers[2], numbers[3]
         filled = np.int64(ends[expanded])
-        if filled + degrees > edges.shape[0]:
-            weights = _longer(weights, 2 * edges.shape[0] + degrees)
-            edges = _longer(edges, 2 * edges.shape[0] + degrees)
+        if filled + degrees > edges.shape[1]:
+            weights = _wider(weights, 2 * edges.shape[1] + degrees)
+            edges = _wider(edges, 2 * edges.shape[1] + degrees)
         fresh, solved = seeing, expanded
         for i in range(chosen):
             here = places[i]
@@ -352,7 +340,7 @@ def _walk(
                     stamps[other] = mark | seeing
                     seen[seeing] = other
                     seeing += 1
-                edges[filled], weights[filled] = stamps[other] & _PLACE, factor * data[e]
+                edges[0, filled], weights[0, filled] = stamps[other] & _PLACE, factor * data[e]
                 filled += 1
             own[expanded] = np.float32(1 - alpha) * y[here] if here < y.shape[0] else np.float32(0)
             order[expanded] = here
@@ -362,7 +350,7 @@ def _walk(
         goal = min(2 * goal, least) if goal < least else goal + goal // 2
     made = 0
     if alpha >= 0:
-        made = _sweep(weights, own, order, np.int64(0), expanded, edges, ends, sweeps, tolerance, x)
+        made = _sweep(weights[0], own, order, np.int64(0), expanded, edges[0], ends, sweeps, tolerance, x)
     return seen[:seeing], x[:seeing], gain[:seeing], order[:expanded], given, made
 
 
@@ -419,19 +407,21 @@ def search_part(
     _clear_waves(rows, seeds, y, waves)
     for place in range(seen.shape[0]):
         x[place] *= gain[place] * peak
-    values, ids = np.empty(count, dtype=np.float32), np.empty(count, dtype=np.int32)
+    size = seen.shape[0]
+    values, places = np.empty(size, dtype=np.float32), np.empty(size, dtype=np.int32)
     held = np.int64(0)
-    for place in range(given, seen.shape[0]):
-        vertex = seen[place]
-        if allowed.shape[0] == 0 or allowed[vertex]:
-            held = offer(values, ids, held, x[place], vertex)
+    for place in range(given, size):
+        values[held], places[held] = x[place], place
+        held += int(allowed.shape[0] == 0 or allowed[seen[place]])
+    if held > count:
+        _take_best(values, places, held, count)
+        held = np.int64(count)
     found, scores = np.empty(held + given, dtype=np.int64), np.empty(held + given, dtype=np.float32)
     for i in range(held):
-        found[i], scores[i] = ids[i], values[i]
+        found[i], scores[i] = seen[places[i]], values[i]
     for place in range(given):
-        vertex = seen[place]
-        if allowed.shape[0] == 0 or allowed[vertex]:
-            found[held], scores[held] = vertex, x[place]
+        if allowed.shape[0] == 0 or allowed[seen[place]]:
+            found[held], scores[held] = seen[place], x[place]
             held += 1
     return found[:held], scores[:held], seen, x, order.shape[0], made
 

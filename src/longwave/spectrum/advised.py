@@ -20,8 +20,9 @@ from longwave.types import Filter, Sparse
 # Share of h(𝒲)y left out by the largest rank, beyond which the weights are made gentler. On 60,000 pictures of
 # Fashion-MNIST the usual kernel leaves out 30 % at rank 1,000 and has 53.9 mAP, the gentle one 8 % and 58.2.
 _TOO_MUCH = 0.15
-# Vertices up to which `Advised` computes all pairs.
-_COMPLETE = 1500
+# Vertices up to which `Advised` computes all pairs: answers are exact, one product with all of them takes a few tenths
+# of a millisecond, and the loops of a walk, for which a new user waits ten seconds, need not be compiled.
+_COMPLETE = 2048
 # The ranks that it chooses from beyond that.
 _RANKS = (50, 100, 150, 200, 300, 400, 500, 700, 1000, 1500, 2000, 3000, 5000)
 _FILTER = LowPass(0.99)
@@ -32,7 +33,7 @@ class Advised:
     """Which rank? The smallest that leaves out at most `error` of h(𝒲)y, by `Chebyshev`. The default of `Index.build`.
 
     rank: the largest that may be chosen. The error is estimated from the density of states, for h_0.99 and a random y.
-    Up to 1,500 vertices all pairs are computed: this takes a second, and nothing is left out.
+    Up to 2,048 vertices all pairs are computed: this takes a second, and nothing is left out.
     """
 
     rank: int = 1000
