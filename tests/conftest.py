@@ -23,6 +23,16 @@ def shared_data():
     return SHARED
 
 
+@pytest.fixture(scope="session", autouse=True)
+def digits_are_walked():
+    """As large collections are. Of so few vertices all pairs would be kept: tests/search/test_defaults.py has those."""
+    from longwave.spectrum import advised
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(advised, "_COMPLETE", 1500)
+        yield
+
+
 @pytest.fixture(scope="session")
 def digits_split():
     """Digits: collection vectors and labels, query vectors and labels."""

@@ -473,7 +473,7 @@ def test_advise_names_a_rank_for_vectors_and_for_an_index(folder):
     assert code == 0, err
     suggested = int(re.search(r"answers alone: --rank (\d+)", out).group(1))
     assert 50 <= suggested <= 1000
-    assert "Begin without --rank: `build` then takes rank" in " ".join(out.split())
+    assert "Begin without --rank: `build` then takes all eigenvectors" in " ".join(out.split())
     code, out, err = run("advise", "d.longwave", cwd=folder)
     assert code == 0, err
     assert f"--rank {suggested} " in out  # the same graph

@@ -1,6 +1,8 @@
 """What a user gets without any option: one answer on every plan, the item itself first, nothing lost at the end."""
 
 import logging
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -190,6 +192,24 @@ def test_fewer_allowed_than_asked_for_are_returned(index, digits_split):
     assert set(hits.ids.ravel().tolist()) == {5, 700, 9}
     with pytest.raises(InputError, match="no item at all"):
         index.search(digits_split[2][:4], 10, where=np.zeros(1597, dtype=bool))
+
+
+def test_of_few_vectors_all_pairs_are_kept_and_no_walk_is_compiled(digits_split):
+    """What a new user tries first: exact, and without the loops that take ten seconds to compile."""
+    code = """
+import numpy as np, sys
+import longwave as lw
+from longwave.datasets import digits
+vectors = digits().vectors
+index = lw.Index.build(vectors[:1600], progress=False)
+assert index.settings.rank is None and index.spectrum.next_eigenvalue is None, index.settings
+hits = index.search(vectors[1600], 10)
+assert hits.route == "basis", hits.route
+exact = index.search(vectors[1600], 10, solver=lw.ConjugateGradient(1e-6))
+assert np.array_equal(hits.ids, exact.ids)
+assert "longwave.rows.walk_loops" not in sys.modules or not lw.rows.walk_loops.search_part.signatures
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_the_rank_follows_from_the_graph(digits_split):

@@ -321,3 +321,14 @@ def test_any_graph(seed, n, density, balanced, alpha):
         assert set(vertices) <= set(found.targets)
         missed = np.setdiff1d(np.arange(n), found.targets)
         assert how == Walking() or not np.abs(want[missed]).max(initial=0) > 1e-9
+
+
+def test_a_chain_where_every_round_finds_two_more():
+    """Points on a circle, each joined with the next. Far from the query scores are less than the errors of the basis."""
+    angles = np.arange(4000) * 2 * np.pi / 4000
+    index = lw.Index.build(np.stack([np.cos(angles), np.sin(angles)], axis=1), k=2, progress=False)
+    hits = index.search(np.array([1.0, 0.0]), 500)
+    assert hits.route == "sublinear"
+    away = np.minimum(hits.ids[0], 4000 - hits.ids[0])
+    assert away[:60].max() <= 30
+    assert len(np.unique(hits.ids[0])) == 500

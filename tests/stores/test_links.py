@@ -8,7 +8,7 @@ import pytest
 
 from longwave import Index
 from longwave.datasets import digits, fashion_mnist
-from longwave.errors import InputError
+from longwave.errors import CorruptIndexError, InputError
 from longwave.graph.lists import nearest, nearest_others
 from longwave.rows.encoded import compact, compress
 from longwave.rows.vectors import normalize
@@ -62,6 +62,16 @@ def test_rows_that_codes_cannot_tell_apart_are_compared_as_they_are():
     search = links.build(normalize(crowds + 0.02 * rng.standard_normal((3000, 300))))
     assert search.steps is None
     assert search.facts.recall >= links.TARGET
+
+
+def test_damage_of_the_rows_is_noticed_behind_codes():
+    """A row that is kept on the way is no number: its code tells nothing of that."""
+    vectors = normalize(fashion_mnist().vectors[:3000])
+    search = links.build(vectors)
+    damaged = vectors.copy()
+    damaged[search.search(vectors[:1], 14).ids[0, 12]] = np.nan
+    with pytest.raises(CorruptIndexError, match="not finite"):
+        search.over(damaged).search(vectors[:1], 10)
 
 
 def test_products_are_those_of_the_rows(rows, linked):
@@ -152,6 +162,7 @@ def test_threads_do_not_disturb_each_other(rows, linked):
         ("entry_scales", lambda a: a[:-1]),
         ("step_codes", lambda a: a[:-1]),
         ("step_scales", lambda a: a.astype(np.float64)),
+        ("step_scales", lambda a: a * np.float32(np.nan)),
     ],
 )
 def test_damaged_links_are_refused(rows, linked, name, change):
@@ -160,7 +171,7 @@ def test_damaged_links_are_refused(rows, linked, name, change):
     assert np.array_equal(
         Links.unpack(arrays, rows, linked.facts).search(rows[:9], 5).ids, linked.search(rows[:9], 5).ids
     )
-    with pytest.raises(ValueError, match=r"outside of|does not fit|shape|entries"):
+    with pytest.raises(ValueError, match=r"outside of|does not fit|shape|entries|finite"):
         Links.unpack({**arrays, name: change(arrays[name])}, rows, linked.facts)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from longwave.errors import InputError, ResourceError
 from longwave.graph.lists.rounds import LEAST_WIDTH
 from longwave.spectrum import Exact, Method
+from longwave.stores.links import CODED
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 # Bytes per entry of the lists while they become a graph: 67 measured (570,000 × 50), and 12 of the lists themselves.
@@ -50,6 +51,7 @@ class Work:
             pooled = 4 * self.items * kept // (4 * self.n)
             basis = (
                 vectors
+                + (self.n * self.dimension if self.dimension >= CODED else 0)  # codes of links
                 + 2 * 8 * self.n * self.k
                 + max(self.method.memory(size), kept * (4 if self.sparse else 1) + pooled)
             )

@@ -266,8 +266,13 @@ def nearest_linked(
     for q in range(queries.shape[0]):
         starts = entries[_best_rows(codes, code_scales, queries[q], min(_STARTS, entries.shape[0]))[0]]
         found, best = _follow(steps, step_scales, ends, links, starts, stepping[q], effort, stamps, stamp + q)
+        whole = True
         if coded:
             score_rows(values, scales, OWN_ROWS, found, biased[q], best, np.int64(0), found.shape[0])
+            for value in best:
+                whole = whole and value == value
             put_in_order(best, found)
         for i in range(ids.shape[1]):
             ids[q, i], products[q, i] = (found[i], best[i]) if i < found.shape[0] else (-1, -np.inf)
+        if not whole:  # rows are damaged
+            products[q, 0] = np.nan

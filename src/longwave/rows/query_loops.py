@@ -160,6 +160,7 @@ def anchored(
     order = np.empty(n, dtype=np.int64)
     for i in range(n):
         order[i] = targets[i]
+        mixed[i] = mixed[i] if mixed[i] == mixed[i] else -np.inf  # not a number: last
     put_in_order(mixed, order)
     return order, mixed
 

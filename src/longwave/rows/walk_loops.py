@@ -24,6 +24,8 @@ _FIRST = 16
 _AGAIN = 1.5
 # Over-relaxation: each step goes so many times as far as Gauss–Seidel. Converges below 2, as 𝓛_α is positive definite.
 _OVER = np.float32(1.3)
+# What the last hit has is looked up again when as much more is expanded; until then the old bound is low enough.
+_SOON = 1.05
 # A change of a score by less than this share of it is not passed on to the rim.
 _HEARD = np.float32(1e-3)
 
@@ -191,9 +193,10 @@ def _sweep(
                 j += 1
             place = order[i]
             change = (a + b) + (c + d) - x[place]
+            change *= _OVER
             if abs(change) > tolerance * abs(x[place]):
                 going = True
-            x[place] += _OVER * change
+            x[place] += change
         if not going:
             return made + 1
     return sweeps
@@ -255,63 +258,70 @@ def _walk(
     """
     room = min(max(4096, 16 * least), stamps.shape[0]) + seeds.shape[0]
     # By place: x, what the rim was told of it, the balance, 1 at the rim and 0 within; values to choose from.
-    floats, numbers = np.empty((6, room), np.float32), np.empty((4, room + 1), np.int32)
+    floats, numbers = np.empty((6, room), np.float32), np.empty((5, room + 1), np.int32)
     x, told, gain, outer, values, own = floats[0], floats[1], floats[2], floats[3], floats[4], floats[5]
-    seen, places, order, ends = numbers[0], numbers[1], numbers[2], numbers[3]
+    seen, places, border, order, ends = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
     # Rows of α𝒲 for what is expanded, each up to its end: columns as places; `own` has (1 − α) y of these.
     edges, weights = np.empty((1, 8 * room), np.int32), np.empty((1, 8 * room), np.float32)
     ends[0] = 0
     mark = np.int64(stamp) << _PLACE_BITS
     factor = np.float32(alpha)
     seeing: Any = np.int64(0)
-    fresh, solved, swept, expanded = seeing, seeing, seeing, seeing
+    fresh, solved, swept, expanded, rim = seeing, seeing, seeing, seeing, seeing
     for vertex in seeds:
         if stamps[vertex] >> _PLACE_BITS != stamp:
             stamps[vertex] = mark | seeing
             seen[seeing] = vertex
             seeing += 1
     given = seeing
-    goal: Any = np.int64(max(_FIRST, 2 * y.shape[0]))
+    start = np.int64(max(_FIRST, 2 * y.shape[0]))
+    bound, bounded = np.float32(-np.inf), np.int64(0)
     while True:
         _score(rows, waves, seen, x, fresh, seeing)
         for place in range(fresh, seeing):
             x[place] += np.float32(at_zero) * y[place] if place < y.shape[0] else np.float32(0)
             told[place], outer[place] = x[place], np.float32(1)
             gain[place] = balance[seen[place]] if balance.shape[0] else np.float32(1)
+            border[rim] = place
+            rim += 1
         if alpha >= 0 and expanded > 0:
             _sweep(weights[0], own, order, solved, expanded, edges[0], ends, np.int64(1), 0.0, x)
             if expanded >= _AGAIN * swept:
                 solved, swept = np.int64(0), expanded
                 _sweep(weights[0], own, order, solved, expanded, edges[0], ends, np.int64(1), 0.0, x)
             _tell_rim(weights[0], order, solved, expanded, edges[0], ends, outer, told, x)
-        bound = np.float32(-np.inf)
         if expanded >= least:
             if expanded >= most:
                 break
-            held = np.int64(0)
-            for i in range(expanded):
-                place = order[i]
-                values[held], places[held] = x[place] * gain[place], place
-                held += int(allowed.shape[0] == 0 or allowed[seen[place]])
-            if held >= count:
-                _take_best(values, places, held, count)
-                bound = values[0]
-                for i in range(1, count):
-                    bound = min(bound, values[i])
-                bound -= np.float32(1 - margin) * abs(bound)
-        rim = np.int64(0)
-        for place in range(seeing):
+            if expanded >= _SOON * bounded:
+                bound, bounded = np.float32(-np.inf), expanded
+                held = np.int64(0)
+                for i in range(expanded):
+                    place = order[i]
+                    values[held], places[held] = x[place] * gain[place], place
+                    held += int(allowed.shape[0] == 0 or allowed[seen[place]])
+                if held >= count:
+                    _take_best(values, places, held, count)
+                    bound = values[0]
+                    for i in range(1, count):
+                        bound = min(bound, values[i])
+                    bound -= np.float32(1 - margin) * abs(bound)
+        wanted = np.int64(0)
+        for i in range(rim):  # those above the bound come first
+            place = border[i]
             value = x[place] * gain[place]
-            values[rim], places[rim] = value, place
-            rim += int(outer[place] > 0 and value > bound)
-        if rim == 0:
+            if value > bound:
+                border[i], border[wanted], values[wanted] = border[wanted], place, value
+                wanted += 1
+        if wanted == 0:
             break
-        chosen = min(rim, min(goal, most) - expanded)
-        if chosen < rim:
-            _take_best(values, places, rim, chosen)
+        goal = min(2 * expanded, least) if expanded < least else expanded + max(_FIRST, expanded // 2)
+        chosen = min(wanted, min(max(goal, start), most) - expanded)
+        if chosen < wanted:
+            _take_best(values, border, wanted, chosen)
         degrees = np.int64(0)
         for i in range(chosen):
-            vertex = seen[places[i]]
+            vertex = seen[border[i]]
             first, last = indptr[vertex], indptr[vertex + 1]
             degrees += last - first
             for e in range(first, last, 16):
@@ -321,17 +331,17 @@ def _walk(
             room = 2 * room + degrees
             floats, numbers = _wider(floats, room), _wider(numbers, room + 1)
             x, told, gain, outer, values, own = floats[0], floats[1], floats[2], floats[3], floats[4], floats[5]
-            seen, places, order, ends = numbers[0], numbers[1], numbers[2], numbers[3]
+            seen, places, border, order, ends = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
         filled = np.int64(ends[expanded])
         if filled + degrees > edges.shape[1]:
             weights = _wider(weights, 2 * edges.shape[1] + degrees)
             edges = _wider(edges, 2 * edges.shape[1] + degrees)
         fresh, solved = seeing, expanded
         for i in range(chosen):
-            here = places[i]
+            here = border[i]
             vertex = seen[here]
             if i + 1 < chosen:
-                follower = seen[places[i + 1]]
+                follower = seen[border[i + 1]]
                 for e in range(indptr[follower], indptr[follower + 1]):
                     fetch(stamps, indices[e])
             for e in range(indptr[vertex], indptr[vertex + 1]):
@@ -347,7 +357,9 @@ def _walk(
             outer[here] = 0
             expanded += 1
             ends[expanded] = filled
-        goal = min(2 * goal, least) if goal < least else goal + goal // 2
+        for i in range(chosen, rim):
+            border[i - chosen] = border[i]
+        rim -= chosen
     made = 0
     if alpha >= 0:
         made = _sweep(weights[0], own, order, np.int64(0), expanded, edges[0], ends, sweeps, tolerance, x)

@@ -5,7 +5,7 @@ of y, (I − α𝒲) x = (1 − α) y says f_i = α Σ_j w_ij f_j / d_i, α time
 not in y, everything above a level hangs together with y, and a walk that always goes on from the best vertex seen finds
 the best ones first. It reads some hundred rows of U, however many there are, and needs no structure but the graph.
 
-A cut basis has the long waves of x. What it leaves out is of short waves, which a few sweeps of Gauss–Seidel over the
+A cut basis has the long waves of x. What it leaves out is of short waves, which a few sweeps of relaxation over the
 vertices that were expanded put back, with the spectral values of those around them as given: the answer is nearer to
 the solution of 𝓛_α x = y than the spectral one of all n vertices. This is done while the walk goes on, so that it goes
 where the solution is large and not where the cut basis is.

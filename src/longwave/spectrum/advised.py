@@ -22,7 +22,7 @@ from longwave.types import Filter, Sparse
 _TOO_MUCH = 0.15
 # Vertices up to which `Advised` computes all pairs: answers are exact, one product with all of them takes a few tenths
 # of a millisecond, and the loops of a walk, for which a new user waits ten seconds, need not be compiled.
-_COMPLETE = 2048
+_COMPLETE = 2000
 # The ranks that it chooses from beyond that.
 _RANKS = (50, 100, 150, 200, 300, 400, 500, 700, 1000, 1500, 2000, 3000, 5000)
 _FILTER = LowPass(0.99)
@@ -33,7 +33,7 @@ class Advised:
     """Which rank? The smallest that leaves out at most `error` of h(𝒲)y, by `Chebyshev`. The default of `Index.build`.
 
     rank: the largest that may be chosen. The error is estimated from the density of states, for h_0.99 and a random y.
-    Up to 2,048 vertices all pairs are computed: this takes a second, and nothing is left out.
+    Up to 2,000 vertices all pairs are computed: this takes a second, and nothing is left out.
     """
 
     rank: int = 1000

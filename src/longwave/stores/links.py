@@ -1,7 +1,7 @@
 """Nearest rows by links: every row knows some near ones in different directions, and a search goes from row to row.
 
 The links are chosen from the neighbour lists that a build has anyway, so that they cost seconds and a few dozen numbers
-a row; nothing is stored twice. A search begins at the best of the entries: one row in 64 at random, or up to one in 16,
+a row. A search begins at the best of the entries: one row in 64 at random, or up to one in 16,
 and one of each part that no link leads to from there. All entries are looked at, as codes of a byte a number: a search
 that begins in the wrong place may never leave it, above all where a query is unlike the collection. Steps go by codes,
 too, a quarter of what would be read of the rows; in the end those that were kept are compared as they are.
@@ -46,8 +46,8 @@ _EFFORTS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 TARGET = 0.99
 # Queries that the recall is measured with.
 _SAMPLE = 400
-# Dimensions from which steps go by codes: shorter rows are read as quickly.
-_CODED = 256
+#: Dimensions from which steps go by codes: shorter rows are read as quickly.
+CODED = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +227,7 @@ def build(
     queries = np.stack([strange_queries(rows, min(_SAMPLE, n), rng), rows[order[: min(_SAMPLE, n)]]])
     worst = np.stack([nearest(kind, rows, k=min(k, n)).similarities[:, -1:] for kind in queries])
     mean = rows.mean(axis=0)  # the same in all products: the order is that of the rest
-    coded = compact(rows, "int8", mean) if dimension >= _CODED else None
+    coded = compact(rows, "int8", mean) if dimension >= CODED else None
     for steps in (None,) if coded is None else (coded, None):
         tried = []
         for share, numbers in _SHARES.items():
@@ -269,4 +269,6 @@ def _codes(arrays: Mapping[str, Array], name: str, shape: tuple[int, ...]) -> Co
         raise ValueError(f"{name}_codes has the shape {codes.shape}, not {shape}")
     if scales.dtype != np.float32 or scales.shape != shape[:1]:
         raise ValueError(f"{name}_scales has the shape {scales.shape}, not {shape[:1]}")
+    if not np.isfinite(scales).all():
+        raise ValueError(f"{name}_scales has numbers that are not finite")
     return Compact(codes, scales)
