@@ -324,7 +324,7 @@ def test_any_graph(seed, n, density, balanced, alpha):
 
 
 def test_a_chain_where_every_round_finds_two_more():
-    """Points on a circle, each joined with the next. Far from the query scores are less than the errors of the basis."""
+    """Points on a circle, each joined with the next. Far from the query, scores are less than errors of the basis."""
     angles = np.arange(4000) * 2 * np.pi / 4000
     index = lw.Index.build(np.stack([np.cos(angles), np.sin(angles)], axis=1), k=2, progress=False)
     hits = index.search(np.array([1.0, 0.0]), 500)
