@@ -194,7 +194,7 @@ def test_fewer_allowed_than_asked_for_are_returned(index, digits_split):
         index.search(digits_split[2][:4], 10, where=np.zeros(1597, dtype=bool))
 
 
-def test_of_few_vectors_all_pairs_are_kept_and_no_walk_is_compiled(digits_split):
+def test_of_few_vectors_all_pairs_are_kept_and_no_walk_is_compiled():
     """What a new user tries first: exact, and without the loops that take ten seconds to compile."""
     code = """
 import numpy as np, sys
