@@ -22,7 +22,7 @@ from longwave.engines.exporting import Exported, export
 from longwave.errors import InputError
 from longwave.graph.weights import Kernel
 from longwave.plan import Plan
-from longwave.search import explanation, extension, first, packing, scoring, stored
+from longwave.search import explanation, extension, first, one_query, packing, scoring, stored
 from longwave.search import seeds as seeded
 from longwave.search.blending import Blending
 from longwave.search.composition import composition
@@ -30,6 +30,7 @@ from longwave.search.defaults import blend_of, defaults, named_solver, way
 from longwave.search.duplicates import duplicates
 from longwave.search.euclidean import Euclidean
 from longwave.search.explanation import Explanation
+from longwave.search.observation import SUMS
 from longwave.search.queries import Queries, examples
 from longwave.search.ranking import without_self
 from longwave.search.seeds import Seeds
@@ -42,6 +43,9 @@ from longwave.solvers import Solver
 from longwave.types import Array, Filter, Hits, Progress, Sparse
 
 __all__ = ["PAPER", "Index"]
+
+# kind, region_sum and on_error of a search where nothing is said.
+_USUAL = "manifold", SUMS[0], "raise"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -155,6 +159,11 @@ class Index(Snapshot):
 
         `hits.confidence` is the chance that the hits are at least as good as those of Euclidean search.
         """
+        said = seeds, fold, filter, neighbors, blend, where, columns, query_groups, weights, cut, tolerance, plan
+        if (kind, region_sum, on_error) == _USUAL and not diversity and all(option is None for option in said):
+            found = one_query.usual(self, queries, k, solver)
+            if found is not None:
+                return found
         asked_neighbors, shape, solver = neighbors, Shape(k, fold, diversity), named_solver(solver)
         filter, neighbors = defaults(self, filter, neighbors)
         check_counts(neighbors=neighbors, **({} if cut is None else {"cut": cut}))

@@ -56,7 +56,7 @@ class Asked:
 
 def nearest_vertices(snapshot: Snapshot, regions: NDArray[np.float32], count: int) -> Neighbors:
     """The vertices nearest to each region, none whose items were removed. (m, d) -> lists (m, count), −1 where fewer"""
-    return _nearest_live(snapshot.vertices, regions, count, snapshot.dead_vertices)
+    return nearest_live(snapshot.vertices, regions, count, snapshot.dead_vertices)
 
 
 def nearest_outside(snapshot: Snapshot, regions: NDArray[np.float32], count: int) -> Neighbors | None:
@@ -64,10 +64,10 @@ def nearest_outside(snapshot: Snapshot, regions: NDArray[np.float32], count: int
     if snapshot.added is None:
         return None
     live = snapshot.live_added
-    return _nearest_live(snapshot.added.vectors, regions, count, None if live is None else ~live)
+    return nearest_live(snapshot.added.vectors, regions, count, None if live is None else ~live)
 
 
-def _nearest_live(
+def nearest_live(
     store: ScannedStore, regions: NDArray[np.float32], count: int, dead: NDArray[np.bool_] | None
 ) -> Neighbors:
     """The nearest rows of a store that are not dead. (m, d) -> lists (m, count), −1 where fewer"""

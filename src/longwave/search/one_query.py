@@ -8,7 +8,8 @@ many threads as there are cores: one product with all of the basis takes longer 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from time import perf_counter
 from typing import Any, NamedTuple, TypeAlias
 
@@ -16,31 +17,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longwave.graph.weights import Local
+from longwave.items.items import Items
 from longwave.rows.encoded import Compact, plain, stored_rows
+from longwave.rows.vectors import unit_queries
 from longwave.search.blending import LAST, Anchor, Blending, candidate_count, near_count
+from longwave.search.defaults import blend_of, defaults, way
 from longwave.search.euclidean import Euclidean
 from longwave.search.euclidean_view import SAME
-from longwave.search.first import SPREAD, joined, lists_needed, nearest_outside, nearest_vertices
+from longwave.search.first import SPREAD, joined, lists_needed, nearest_live
 from longwave.search.queries import Queries
 from longwave.search.snapshot import Snapshot
 from longwave.search.trust import ASKED, chance
 from longwave.search.wanted import Wanted
 from longwave.solvers import BestFirst, Solver
-from longwave.solvers.graph_walk import ALL, ground_of, limits, plain_csr, walk
+from longwave.solvers.graph_walk import ALL, Ground, ground_of, limits, plain_csr, walk
 from longwave.solvers.spectral import Spectral
 from longwave.stores.approximate import Approximate
 from longwave.stores.memory import Memory
+from longwave.stores.store import ScannedStore
 from longwave.threads import cores, run, turn
 from longwave.types import Array, Filter, Hits, Neighbors
 
 # Ids, scores and confidence.
 _Ranked: TypeAlias = tuple[Array, Array, NDArray[np.float32]]
+# A store, and which of its rows were removed.
+_Searched: TypeAlias = tuple[ScannedStore, NDArray[np.bool_] | None]
 _NO_TARGETS: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 _NO_NUMBERS: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
 # Times the candidates: where fewer are allowed, all of them will be scored, and a walk does not go far to find them.
 _ALL_SCORED = 4
 # Queries that are worth threads.
 _MANY = 8
+# Questions that an index keeps, by k and solver.
+_KEPT_QUESTIONS = 16
 _SPECTRAL = {complement: Spectral(complement) for complement in (True, False)}
 
 
@@ -49,15 +58,13 @@ class _Read:
     """What the loops read of a snapshot: plain arrays.
 
     outside: targets outside of the graph (`query_loops.second_search`), or None. rows: the vectors of the graph, and
-    their scales. scales: σ of the vertices, then of what is outside of the graph.
+    their scales. scales: σ of the vertices, then of what is outside of the graph. trusting: for `trust_features`.
     """
 
     outside: tuple[Any, Any, Any, Array] | None
     rows: tuple[Array, ...]
     scales: Array
-    reach: Array
-    labels: Array
-    sizes: Array
+    trusting: tuple[int, Array, Array, Array]
 
 
 def _read(snapshot: Snapshot) -> _Read | None:
@@ -86,8 +93,8 @@ def _read_of(snapshot: Snapshot) -> _Read | None:
             return None
         outside = (plain_csr(snapshot.observing), attached, plain_csr(ground.shares), total)
     rows = tuple(plain(array) for array in stored_rows(held.values))
-    arrays = (plain(array) for array in (scales, graph.reach, graph.labels, graph.component_sizes))
-    return _Read(outside, rows, *arrays)
+    reach, labels, sizes = (plain(array) for array in (graph.reach, graph.labels, graph.component_sizes))
+    return _Read(outside, rows, plain(scales), (ASKED, reach, labels, sizes))
 
 
 class _Candidates(NamedTuple):
@@ -103,42 +110,120 @@ class _Candidates(NamedTuple):
     gave_up: bool
 
 
-def serves(snapshot: Snapshot, queries: Queries, solver: Solver | Euclidean, blend: Blending | None) -> bool:
-    """Whether this way is open."""
-    single = len(queries.regions) == 1 or np.array_equal(queries.query_of, np.arange(len(queries.regions)))
-    single = single and bool((queries.weights == 1).all())
-    return single and type(solver) is BestFirst and type(blend) is Anchor and _read(snapshot) is not None
+def serves(snapshot: Snapshot, solver: Solver | Euclidean, blend: Blending | None) -> bool:
+    """Whether this way is open, for queries that are `single`."""
+    return type(solver) is BestFirst and type(blend) is Anchor and _read(snapshot) is not None
 
 
-def answers(snapshot: Snapshot, queries: Queries, wanted: Wanted, **options: Any) -> list[Hits | None]:
-    """Hits of every query, (1, k) each; None where one has to go the general way. options: of `_Question`."""
-    regions, asked = queries.regions, _Question(snapshot, wanted, **options)
+def single(queries: Queries) -> bool:
+    """Whether every query is one vector, as it is."""
+    alone = len(queries.regions) == 1 or np.array_equal(queries.query_of, np.arange(len(queries.regions)))
+    return alone and bool((queries.weights == 1).all())
+
+
+def answers(question: Question, queries: Queries) -> list[Hits | None]:
+    """Hits of every query, (1, k) each; None where one has to go the general way."""
+    regions = queries.regions
     if len(regions) < _MANY:
-        return [asked.answer(regions[q : q + 1]) for q in range(len(regions))]
+        return [question.answer(regions[q : q + 1]) for q in range(len(regions))]
     found: list[Hits | None] = [None] * len(regions)
 
     def work(query: int) -> None:
-        found[query] = asked.answer(regions[query : query + 1])
+        found[query] = question.answer(regions[query : query + 1])
 
     with ThreadPoolExecutor(cores()) as pool:
         run(pool, work, range(len(regions)))
     return found
 
 
-@dataclass(eq=False)
-class _Question:
-    """What is asked of every query; parameters as for `scoring.search`."""
+def usual(snapshot: Snapshot, queries: Any, k: Any, solver: Any) -> Hits | None:
+    """Hits of one vector where nothing is said but k, and perhaps how far to walk; None for the general way.
 
-    snapshot: Snapshot
-    wanted: Wanted
+    What follows from the question alone is kept: with 100,000 vectors, it was a tenth of the time of a search.
+    """
+    if type(k) is not int or k < 1 or not (solver is None or type(solver) is BestFirst):
+        return None
+    if type(queries) is not np.ndarray or queries.size != snapshot.dimension or not snapshot.has_vectors:
+        return None
+    kept = snapshot.system.kept.setdefault("usual questions", {})
+    question = kept.get((k, solver), kept)
+    if question is kept:
+        if len(kept) >= _KEPT_QUESTIONS:
+            kept.clear()
+        question = kept[k, solver] = _usual_question(snapshot, k, solver)
+    return None if question is None else question.answer(unit_queries(queries, dimension=snapshot.dimension))
+
+
+def _usual_question(snapshot: Snapshot, k: int, solver: BestFirst | None) -> Question | None:
+    filter, neighbors = defaults(snapshot, None, None)
+    blend, (plan, used) = blend_of(snapshot, None, solver), way(snapshot, None, None, solver, filter)
+    if not plan.is_few(1, k) or not serves(snapshot, used, blend):
+        return None
+    assert isinstance(used, BestFirst)
+    assert isinstance(blend, Anchor)
+    wanted = Wanted.of(snapshot, k, None)
+    return Question.of(snapshot, wanted, filter=filter, neighbors=neighbors, solver=used, blend=blend)
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is asked of every query, and what follows from it before one is known.
+
+    It holds parts of the snapshot, never the snapshot itself, so that this can keep it and still be freed at once.
+
+    lists: neighbours that the first search looks up. stores: the vectors of the graph, and those outside of it or None,
+    each with a mask of those that were removed, or None. count: of items. candidates: of targets. allowed: items,
+    None for all; mask: targets, (0,) for all; share: of all targets; few: whether they are so few that all may be
+    scored. observing, mixing: of `query_loops.observe` and `anchored`.
+    """
+
+    read: _Read
+    ground: Ground
+    items: Items
+    lists: int
+    stores: tuple[_Searched, _Searched | None]
+    count: int
+    candidates: int
+    allowed: NDArray[np.bool_] | None
+    mask: NDArray[np.bool_]
+    share: float
+    few: bool
     filter: Filter
-    neighbors: int
     solver: BestFirst
-    blend: Anchor
+    observing: tuple[int, int, float, float]
+    mixing: tuple[float, float, float, float]
+    _ready: dict[tuple[int, bool], tuple[Any, ...]] = field(default_factory=dict, repr=False)
 
-    def __post_init__(self) -> None:
-        if self.wanted.mask is not None and self.wanted.few:
-            self.wanted.targets  # noqa: B018  # made here, once, and not by every thread
+    @classmethod
+    def of(
+        cls, snapshot: Snapshot, wanted: Wanted, *, filter: Filter, neighbors: int, solver: BestFirst, blend: Anchor
+    ) -> Question:
+        """Parameters as for `scoring.search`, where the way is open (`serves`)."""
+        read, kernel, added = _read(snapshot), snapshot.similarity, snapshot.added
+        assert read is not None
+        assert isinstance(kernel, Local)
+        live = snapshot.live_added
+        # Numbers of one kind, whatever the user gave: the loops would be compiled again for each other kind.
+        return cls(
+            read=read,
+            ground=ground_of(snapshot.system),
+            items=snapshot.items,
+            lists=max(lists_needed(snapshot, neighbors), near_count(blend, wanted.count)),
+            stores=(
+                (snapshot.vertices, snapshot.dead_vertices),
+                None if added is None else (added.vectors, None if live is None else ~live),
+            ),
+            count=wanted.count,
+            candidates=candidate_count(blend, wanted.count),
+            allowed=wanted.allowed,
+            mask=ALL if wanted.mask is None else wanted.mask,
+            share=wanted.share,
+            few=wanted.few,
+            filter=filter,
+            solver=solver,
+            observing=(int(neighbors), kernel.neighbor, float(kernel.query_steepness), float(kernel.exponent)),
+            mixing=(float(blend.weight), float(blend.steepness), float(blend.root), LAST),
+        )
 
     def answer(self, region: NDArray[np.float32]) -> Hits | None:
         """Hits of one query, (1, k); None where it has to go the general way. region: (1, d)"""
@@ -155,21 +240,26 @@ class _Question:
         ids, scores, trust = ranked
         return Hits(ids, scores, confidence=trust, route="sublinear", seconds=seconds)
 
+    @cached_property
+    def every(self) -> NDArray[np.int64]:
+        """All targets that are allowed, where there is a condition."""
+        return np.flatnonzero(self.mask)
+
     def _first(self, region: NDArray[np.float32]) -> tuple[Neighbors, Neighbors]:
         """The nearest vertices, and the nearest of all: the same where nothing is outside of the graph."""
-        snapshot = self.snapshot
-        count = max(lists_needed(snapshot, self.neighbors), near_count(self.blend, self.wanted.count))
-        found = nearest_vertices(snapshot, region, count)
-        outside = nearest_outside(snapshot, region, count)
-        return found, found if outside is None else joined(found, outside, snapshot.n_vertices)
+        inside, outside = self.stores
+        found = nearest_live(inside[0], region, self.lists, inside[1])
+        if outside is None:
+            return found, found
+        return found, joined(found, nearest_live(outside[0], region, self.lists, outside[1]), self.ground.n)
 
     def _second(self, query: NDArray[np.float32], found: Neighbors, near: Neighbors) -> _Ranked | None:
         """From the lists of a query to its hits."""
-        candidates = self._candidates(found, near, fallback=self.wanted.few)
+        candidates = self._candidates(found, near, fallback=self.few)
         if candidates is None:
             return None
         hits = self._rank(query, near, candidates)
-        if self.wanted.allowed is not None and not self.wanted.few and (hits is None or candidates.gave_up):
+        if self.allowed is not None and not self.few and (hits is None or candidates.gave_up):
             candidates = self._candidates(found, near, fallback=True)
             hits = None if candidates is None else self._rank(query, near, candidates)
         return hits
@@ -181,69 +271,73 @@ class _Question:
         """
         from longwave.rows import query_loops
 
-        wanted, solver, kernel, read = self.wanted, self.solver, self.snapshot.similarity, _read(self.snapshot)
-        assert isinstance(kernel, Local)
-        assert read is not None
-        ground, own = ground_of(self.snapshot.system), _SPECTRAL[solver.complement]
-        count, mask = candidate_count(self.blend, wanted.count), ALL if wanted.mask is None else wanted.mask
-        every = wanted.targets if fallback and wanted.targets is not None else _NO_TARGETS
-        share = 1.0 if 0 < len(every) < _ALL_SCORED * count else wanted.share
-        # Numbers of one kind, whatever the user gave: the loops would be compiled again for each other kind.
-        observing = int(self.neighbors), kernel.neighbor, float(kernel.query_steepness), float(kernel.exponent)
+        read, ground = self.read, self.ground
         lists = found.ids[0], found.similarities[0], near.ids[0], near.similarities[0]
-        trusting = ASKED, read.reach, read.labels, read.sizes
         part = int(ground.part_of[found.ids[0, 0]])
         if 0 <= part < ground.n_dense:
-            gains, at_zero = ground.gains(self.filter, own)
-            gains, scratch = gains[ground.columns[part]], ground.borrow()
+            ready, gains = self._ready.get((part, fallback)) or self._make_ready(part, fallback)
+            scratch = ground.borrow()
             try:
                 targets, scores, peak, known, ended = query_loops.second_search(
                     *lists,
-                    observing,
+                    self.observing,
                     read.scales,
-                    ground.part_of,
-                    part,
-                    ground.graph,
-                    ground.rows[part],
-                    limits(ground, at_zero if solver.complement else 0.0, self.filter, count, solver, share),
-                    gains,
-                    ground.balance,
-                    mask,
-                    every,
-                    wanted.count,
-                    read.outside,
+                    *ready,
                     np.zeros(len(gains), dtype=np.float32),
                     scratch.stamps,
                     scratch.next_walk(),
-                    trusting,
+                    read.trusting,
                 )
             finally:
                 ground.give_back(scratch)
             if ended != query_loops.SEVERAL_PARTS:
                 return _Candidates(targets, scores, peak, known, ended == query_loops.GAVE_UP)
-        vertices, y = query_loops.observed(*lists[2:], observing, read.scales, ground.n, read.outside)
+        vertices, y = query_loops.observed(*lists[2:], self.observing, read.scales, ground.n, read.outside)
         if not len(vertices):
             return None
-        known = query_loops.trust_features(*lists[:2], ASKED, vertices, y, *trusting[1:])
+        known = query_loops.trust_features(*lists[:2], ASKED, vertices, y, *read.trusting[1:])
+        every, share = self._open(fallback)
         more = np.union1d(lists[2][lists[2] >= 0], every)
-        options: dict[str, Any] = {"allowed": None if mask is ALL else mask, "share": share, "walking": solver}
-        walked = walk(ground, vertices, y, self.filter, own, count=count, more=more, **options)
+        walking: dict[str, Any] = {
+            "allowed": None if self.mask is ALL else self.mask,
+            "share": share,
+            "walking": self.solver,
+        }
+        own, count = _SPECTRAL[self.solver.complement], self.candidates
+        walked = walk(ground, vertices, y, self.filter, own, count=count, more=more, **walking)
         return _Candidates(walked.targets, walked.scores, walked.peak, known, gave_up=False)
+
+    def _open(self, fallback: bool) -> tuple[NDArray[np.int64], float]:
+        """Targets that are all scored, if need be, and how many the walk may reckon with, of all."""
+        every = self.every if fallback else _NO_TARGETS
+        return every, 1.0 if 0 < len(every) < _ALL_SCORED * self.candidates else self.share
+
+    def _make_ready(self, part: int, fallback: bool) -> tuple[Any, ...]:
+        """What `second_search` takes in one part of U, from the part on, whatever the query is; and the gains."""
+        ground, solver = self.ground, self.solver
+        every, share = self._open(fallback)
+        gains, at_zero = ground.gains(self.filter, _SPECTRAL[solver.complement])
+        gains = gains[ground.columns[part]]
+        passed = at_zero if solver.complement else 0.0
+        walking = limits(ground, passed, self.filter, self.candidates, solver, share)
+        within = ground.part_of, part, ground.graph, ground.rows[part], walking, gains, ground.balance
+        made = (*within, self.mask, every, self.count, self.read.outside), gains
+        self._ready[part, fallback] = made
+        return made
 
     def _rank(self, query: NDArray[np.float32], near: Neighbors, candidates: _Candidates) -> _Ranked | None:
         """The best candidates; None where they are too few."""
         from longwave.rows import query_loops
 
-        items, wanted, blend, read = self.snapshot.items, self.wanted, self.blend, _read(self.snapshot)
-        assert read is not None
-        targets, n, beyond = candidates.targets, self.snapshot.n_vertices, _NO_NUMBERS
-        if (len(targets) if wanted.allowed is not None else items.count_in(targets)) < wanted.count:
+        items, targets, beyond = self.items, candidates.targets, _NO_NUMBERS
+        if (len(targets) if self.allowed is not None else items.count_in(targets)) < self.count:
             return None
-        if self.snapshot.added is not None:
-            beyond = self.snapshot.added.vectors.rows(targets[targets >= n] - n) @ query
+        outside, n = self.stores[1], self.ground.n
+        if outside is not None:
+            beyond = outside[0].rows(targets[targets >= n] - n) @ query
         ids, products = near.ids[0], near.similarities[0]
         best, mixed = query_loops.anchored(
-            *read.rows,
+            *self.read.rows,
             beyond,
             query,
             targets,
@@ -253,11 +347,8 @@ class _Question:
             products,
             1 - SAME * len(query) ** 0.5,
             float(products[min(SPREAD, len(products)) - 1]),
-            float(blend.weight),
-            float(blend.steepness),
-            float(blend.root),
-            LAST,
+            *self.mixing,
         )
-        count = wanted.count if items.live is None and wanted.allowed is None else len(best)
-        places, values = items.expand(best[None, :count], mixed[None, :count], wanted.count, wanted.allowed)
+        count = self.count if items.live is None and self.allowed is None else len(best)
+        places, values = items.expand(best[None, :count], mixed[None, :count], self.count, self.allowed)
         return items.ids[places], values, np.array([chance(candidates.known)], dtype=np.float32)

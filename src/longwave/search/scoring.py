@@ -73,14 +73,14 @@ def search(
     options = {"neighbors": neighbors, "cut": cut, "region_sum": region_sum}
     general = partial(_general, snapshot, wanted=wanted, formula=formula, plan=plan, k=k, options=options)
     usual = plan.is_few(1, k) and cut is None and region_sum == SUMS[0]
-    if not (usual and one_query.serves(snapshot, queries, solver, blend)):
+    if not (usual and one_query.single(queries) and one_query.serves(snapshot, solver, blend)):
         found, blind = general(queries)
         _warn_of_blind_queries(blind, ranked=blend is not None)
         return found
     assert isinstance(solver, BestFirst)
     assert isinstance(blend, Anchor)
-    own = {"filter": filter, "neighbors": neighbors, "solver": solver, "blend": blend}
-    answers = one_query.answers(snapshot, queries, wanted, **own)
+    own: dict[str, Any] = {"filter": filter, "neighbors": neighbors, "solver": solver, "blend": blend}
+    answers = one_query.answers(one_query.Question.of(snapshot, wanted, **own), queries)
     if len(answers) == 1 and answers[0] is not None:
         return answers[0]
     hits, blind = [], np.zeros(len(queries), dtype=bool)

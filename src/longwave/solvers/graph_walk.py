@@ -13,7 +13,7 @@ where the solution is large and not where the cut basis is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -261,8 +261,10 @@ def plain_csr(matrix: Sparse) -> tuple[Array, Array, Array]:
 
 
 def ground_of(system: System) -> Ground:
-    """The system as walks read it, made once."""
-    ground: Ground = system.kept.setdefault("ground", Ground(system))
+    """The system as walks read it, made once. It has a system that keeps nothing: two that hold each other stay."""
+    ground: Ground | None = system.kept.get("ground")
+    if ground is None:
+        ground = system.kept.setdefault("ground", Ground(replace(system, kept={})))
     return ground
 
 

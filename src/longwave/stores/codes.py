@@ -57,6 +57,11 @@ class Codes:
         error = float(np.sqrt(np.einsum("nd,nd->n", rows, rows).max(initial=0.0)))
         return plain(codes.codes), plain(codes.scales), mean, error
 
+    @cached_property
+    def _plain(self) -> tuple[Array, NDArray[np.float32]]:
+        """The rows as the loops read them."""
+        return stored_rows(self.rows)
+
     def search(self, queries: NDArray[np.float32], k: int) -> Neighbors:
         """The k rows of largest inner product with each query. (q, d) -> lists (q, k)"""
         from longwave.rows import link_loops
@@ -64,7 +69,7 @@ class Codes:
         asked = np.ascontiguousarray(queries, dtype=np.float32)
         ids, products = np.empty((len(asked), k), dtype=np.int64), np.empty((len(asked), k), dtype=np.float32)
         codes, scales, mean, error = self._coded
-        values, value_scales = stored_rows(self.rows)
+        values, value_scales = self._plain
         link_loops.nearest_coded(
             codes,
             scales,
