@@ -26,7 +26,7 @@ LAYERS = [
     ["building", "engines"],
     ["cluster"],
     ["index", "client"],
-    ["collection", "estimators"],
+    ["collection", "estimators", "compiling"],
     ["evaluation", "pictures", "texts"],
     ["datasets", "inspection"],
     ["baselines"],

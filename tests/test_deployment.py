@@ -59,7 +59,7 @@ from longwave.rows import compiled
 from longwave.spectrum import advised
 from pathlib import Path
 
-compiled._SERIAL_STEPS = 1 << 19  # or so small a collection would wake no threads
+compiled.Loop.alone = 1 << 19  # or so small a collection would wake no threads
 advised._COMPLETE = 1500  # nor be walked
 folder, kind = Path(sys.argv[1]), sys.argv[2]
 data, truth = (dict(np.load(folder / f"{name}.npz")) for name in ("data", kind))  # workers share no open file

@@ -9,7 +9,7 @@ from longwave.cli import searching as searching, embedding as embedding
 from longwave.cli import learning as learning
 from longwave.cli import inspecting as inspecting, living as living, versions as versions
 from longwave.cli import judging as judging, serving as serving, exporting as exporting
-from longwave.cli import showing as showing, experiments as experiments
+from longwave.cli import compiling as compiling, showing as showing, experiments as experiments
 
 # isort: on
 from longwave.cli.application import app

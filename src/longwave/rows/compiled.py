@@ -12,7 +12,8 @@ import hashlib
 import logging
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -39,6 +40,8 @@ class Loop:
     #: Whether this process was forked from one that had started numba's threads: the child has none of them, and numba
     #: ends it if it asks for one.
     forked = False
+    #: Steps up to which one thread works alone.
+    alone = _SERIAL_STEPS
     _turn = threading.Lock()
 
     def __init__(self, function: FunctionType, steps: Callable[..., int], **options: Any) -> None:
@@ -50,13 +53,23 @@ class Loop:
         self.serial = _compile(alone, **options)
 
     def __call__(self, *arguments: Any) -> None:
-        if Loop.forked or self._steps(*arguments) <= _SERIAL_STEPS:
+        if Loop.forked or self._steps(*arguments) <= Loop.alone:
             self.serial(*arguments)
         elif _layer() == "workqueue":  # numba ends the process where two threads meet in it
             with Loop._turn:
                 self._in_threads(*arguments)
         else:
             self._in_threads(*arguments)
+
+
+@contextmanager
+def always_in_threads() -> Iterator[None]:
+    """Let loops take threads for any work, in all of the process: to compile them."""
+    Loop.alone = -1
+    try:
+        yield
+    finally:
+        Loop.alone = _SERIAL_STEPS
 
 
 class _Telling(event.Listener):
@@ -88,6 +101,12 @@ def _compile(function: Callable[..., Any], **options: Any) -> Any:
         return made
     except RuntimeError:  # neither beside the source, nor in the user's home, nor in NUMBA_CACHE_DIR
         return numba.njit(**options)(function)
+
+
+def kept_in() -> Path | None:
+    """The folder of the compiled code; None where there is none that can be written to."""
+    folder = getattr(getattr(update_heaps.serial, "_cache", None), "cache_path", None)
+    return None if folder is None else Path(folder)
 
 
 def jit(function: Any = None, **options: Any) -> Any:
