@@ -160,7 +160,7 @@ class Index(Snapshot):
         `hits.confidence` is the chance that the hits are at least as good as those of Euclidean search.
         """
         said = seeds, fold, filter, neighbors, blend, where, columns, query_groups, weights, cut, tolerance, plan
-        if (kind, region_sum, on_error) == _USUAL and not diversity and all(option is None for option in said):
+        if (kind, region_sum, on_error) == _USUAL and diversity == 0 and all(option is None for option in said):
             found = one_query.usual(self, queries, k, solver)
             if found is not None:
                 return found

@@ -640,6 +640,8 @@ def test_parquet_with_missing_or_ragged_rows(tmp_path):
         ("a;b\n1;2\n", ("line 2", "'1;2' is not a number", "commas")),
         ("a,b\n", ("empty", "one vector on each line")),
         ("\n\n", ("empty", "one vector on each line")),
+        (",f0,f1\n0,1,2\n1,3,4\n", ("line 1", "the first column is called ''", "index=False")),
+        ("id,a,b\n10,1,0\n", ("line 1", "the first column is called 'id'")),
     ],
 )
 def test_csv_errors_name_the_line(tmp_path, content, words):

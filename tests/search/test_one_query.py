@@ -1,6 +1,9 @@
 """One query the short way, against the general one: the same hits, scores and confidence."""
 
+import gc
 import warnings
+import weakref
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ from longwave.errors import InputError
 from longwave.rows import compiled, query_loops
 from longwave.rows.vectors import normalize, unit_queries
 from longwave.search import one_query
+from longwave.solvers.graph_walk import ground_of
 
 
 @pytest.fixture(scope="module")
@@ -311,3 +315,33 @@ def test_nearly_everything_removed(tmp_path):
         hits = living.search(vectors[500], 10)
         assert sorted(hits.ids[0].tolist()) == [0, 1, 2, 3]
         assert living.search(vectors[:20], 2).ids.max() < 4
+
+
+def test_numbers_that_cannot_be_kept_go_the_general_way(monkeypatch, collection):
+    index, queries = collection
+    odd = lw.BestFirst(margin=np.array(0.8))
+    np.testing.assert_array_equal(index.search(queries[0], 5, solver=odd).ids, index.search(queries[0], 5).ids)
+
+
+def test_every_search_warns_of_a_filter_that_the_basis_cannot_answer():
+    vectors = digits().vectors
+    index = lw.Index.build(vectors[:1500], spectrum=lw.Chebyshev(20), progress=False)
+    index = index.accelerate(first=None, second="walk")
+    search = replace(index.settings.search, filter="heat:5")
+    changed = replace(index, settings=replace(index.settings, search=search))
+    for _ in range(2):
+        with pytest.warns(lw.LongwaveWarning, match="Heat"):
+            changed.search(vectors[1600], 10)
+
+
+def test_an_index_is_freed_at_once(collection):
+    index, queries = collection
+    other = replace(index)
+    other.search(queries[0], 5)
+    held = [weakref.ref(part) for part in (other, other.system, ground_of(other.system))]
+    gc.disable()
+    try:
+        del other
+        assert [part() for part in held] == [None, None, None]
+    finally:
+        gc.enable()

@@ -334,9 +334,19 @@ def _is_number(cell: str) -> bool:
     return True
 
 
+# What a first column is called that has no part of the vectors; pandas writes its row numbers without a name.
+_ROW_NAMES = ("", "id", "ids", "index", "unnamed: 0")
+
+
 def _csv(request: Request) -> Array:
     numbers, width = packed("d"), 0
     for index, (line, cells) in enumerate(_csv_rows(request.path)):
+        if index == 0 and len(cells) > 1 and cells[0].strip().lower() in _ROW_NAMES:
+            raise FileError(
+                f"{request.path}, line {line}: the first column is called {cells[0]!r}, so it seems to hold row "
+                "numbers or ids, not a part of the vectors; leave it out (in pandas: to_csv(..., index=False)), and "
+                "give ids in a file of their own"
+            )
         if index == 0 and len(cells) > 2 and cells == [str(i) for i in range(len(cells))]:
             continue  # 0,1,2,...: the column numbers that pandas writes
         try:

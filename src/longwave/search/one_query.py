@@ -16,6 +16,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from longwave.checks import check_counts
+from longwave.filters import LowPass
 from longwave.graph.weights import Local
 from longwave.items.items import Items
 from longwave.rows.encoded import Compact, plain, stored_rows
@@ -146,7 +148,10 @@ def usual(snapshot: Snapshot, queries: Any, k: Any, solver: Any) -> Hits | None:
     if type(queries) is not np.ndarray or queries.size != snapshot.dimension or not snapshot.has_vectors:
         return None
     kept = snapshot.system.kept.setdefault("usual questions", {})
-    question = kept.get((k, solver), kept)
+    try:
+        question = kept.get((k, solver), kept)
+    except TypeError:  # a number of the solver is an array, which has no hash
+        return None
     if question is kept:
         if len(kept) >= _KEPT_QUESTIONS:
             kept.clear()
@@ -159,6 +164,9 @@ def _usual_question(snapshot: Snapshot, k: int, solver: BestFirst | None) -> Que
     blend, (plan, used) = blend_of(snapshot, None, solver), way(snapshot, None, None, solver, filter)
     if not plan.is_few(1, k) or not serves(snapshot, used, blend):
         return None
+    if not isinstance(filter, LowPass):  # a cut basis may answer it badly, which every search says
+        return None
+    check_counts(neighbors=neighbors)
     assert isinstance(used, BestFirst)
     assert isinstance(blend, Anchor)
     wanted = Wanted.of(snapshot, k, None)
