@@ -9,7 +9,7 @@ from longwave.errors import LongwaveError
 
 @app.command("compile")
 def compile_command() -> None:
-    """Compile the inner loops now, so that nobody waits for them later.
+    """Compile the inner loops now, before they are needed.
 
     Otherwise they are compiled when they are first used: the first build and the first search of a fresh installation
     take some ten seconds longer. Run this while the image of a container is made, or once after an installation. It
