@@ -16,7 +16,7 @@ import pytest
 import scipy.io
 import scipy.sparse
 
-from longwave.errors import FileError, MissingExtraError
+from longwave.errors import DataWarning, FileError, MissingExtraError
 from longwave.files import formats
 from longwave.files.vectors import read_labels, read_vectors, split_name
 
@@ -696,6 +696,9 @@ def test_missing_h5py_for_mat_v73(tmp_path, monkeypatch):
 def test_csv_column_numbers_are_a_header(tmp_path):
     (tmp_path / "v.csv").write_text("0,1,2\n0.5,1,2\n3,4,5\n")
     assert read_vectors(tmp_path / "v.csv").tolist() == [[0.5, 1, 2], [3, 4, 5]]
+    (tmp_path / "v.csv").write_text("0,1,2\n2,1,2\n3,4,5\n")
+    with pytest.warns(DataWarning, match="line 1 counts 0, 1, 2 .* if it is a vector"):
+        assert len(read_vectors(tmp_path / "v.csv")) == 2
 
 
 def test_a_csv_with_another_separator_is_a_short_message(tmp_path):

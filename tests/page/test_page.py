@@ -660,7 +660,7 @@ def test_parts_in_the_browser(server, visit):
         const [flat, told] = shown([1, ...all]);
         const [parts] = shown([1, ...all, ...Array(50).fill(0)]);
         const [far] = shown([...Array(1000).keys()].map((i) => Math.exp(-i / 20)));
-        return [flat, parts, far, ends(told.low, told.full)];"""
+        return [flat, parts, far, [ends(told.low, told.full), ends(0, 0.0004)]];"""
     )
     assert max(flat) == 255
     assert min(flat) <= 48
@@ -668,7 +668,10 @@ def test_parts_in_the_browser(server, visit):
     assert full[-50:] == [0] * 50
     assert min(full[:-50]) >= 40  # what is reached is told from what is not
     assert far[200] < 5  # where a wave falls to nothing, what it leaves stays dark
-    assert told == {"from": "x: 57 %", "to": "62 % of the best or more"}
+    assert told == [
+        {"from": "x: 57 %", "to": "62 % of the best or more"},
+        {"from": "x: none", "to": "0.04 % of the best or more"},
+    ]
     lightness = inside(
         """const { RAMP } = await part("ramp");
         const light = RAMP.map(([r, g, b]) => 0.2126 * r ** 2.2 + 0.7152 * g ** 2.2 + 0.0722 * b ** 2.2);

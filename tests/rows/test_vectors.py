@@ -30,6 +30,13 @@ def test_memory_map_and_strides(tmp_path):
     np.testing.assert_array_equal(normalize(mapped[::2, ::-1]), normalize(np.array(mapped)[::2, ::-1]))
 
 
+class Gradients:
+    """What torch's tensors do that keep gradients."""
+
+    def __array__(self, *_, **__):
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+
+
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
@@ -41,6 +48,8 @@ def test_memory_map_and_strides(tmp_path):
         (np.zeros((2, 2, 2)), ["2-D", "(2, 2, 2)"]),
         ([["a", "b"]], ["real numbers"]),
         (np.ones((1, 2), dtype=complex), ["real numbers", "complex"]),
+        (np.array([[1.0, None]], dtype=object), ["real numbers", "object", "numpy.stack"]),
+        (Gradients(), ["requires grad", "vectors.detach().float().cpu().numpy()"]),
     ],
 )
 def test_bad_vectors_are_named(bad, words):

@@ -1,6 +1,8 @@
 """One query the short way, against the general one: the same hits, scores and confidence."""
 
+import copy
 import gc
+import pickle
 import warnings
 import weakref
 from dataclasses import replace
@@ -345,3 +347,13 @@ def test_an_index_is_freed_at_once(collection):
         assert [part() for part in held] == [None, None, None]
     finally:
         gc.enable()
+
+
+def test_a_copy_carries_nothing_that_was_computed_for_searches(collection):
+    index, queries = collection
+    grown = index.extend(queries[:50])
+    for own in (index, grown):
+        hits = own.search(queries[0], 20)
+        for other in (pickle.loads(pickle.dumps(own)), copy.deepcopy(own)):
+            assert "system" not in vars(other)
+            np.testing.assert_array_equal(other.search(queries[0], 20).ids, hits.ids)

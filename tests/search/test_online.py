@@ -37,7 +37,7 @@ def test_where_keeps_the_scores_and_the_order(index, queries, solver):
     chosen = np.random.default_rng(1).permutation(len(index))[:300]
     mask = np.zeros(len(index), dtype=bool)
     mask[chosen] = True
-    for where in (mask, chosen, chosen.tolist()):
+    for where in (mask, chosen, chosen.tolist(), set(chosen.tolist())):
         hits = index.search(queries, 20, where=where, solver=solver)
         for q in range(len(queries)):
             inside = np.isin(everything.ids[q], chosen)
@@ -54,6 +54,8 @@ def test_where_keeps_the_scores_and_the_order(index, queries, solver):
         (np.ones(3, dtype=bool), "one entry per item, 1597"),
         (["a"], "whole numbers, got 'a'"),
         ([1.5], "ints or of strings"),
+        ([{"kind": "a"}, {"year": 3}], "one condition, .* joined with"),
+        (lambda item: True, "one condition"),
     ],
 )
 def test_where_that_cannot_be(index, queries, where, message):

@@ -26,6 +26,12 @@ from longwave.types import Filter
 COMPONENTS = ("blocks", "printed", "giant", "whole")
 _F = TypeVar("_F", bound=Callable[..., Any])
 
+# Names that are options elsewhere, and what they are here.
+_MEANT = {
+    "rank": "a rank is part of the method: spectrum=Chebyshev(rank=1000). ",
+    "metadata": "metadata is given to an index: index.with_metadata(metadata). ",
+}
+
 
 def _option(default: Any, help: str, *, text: str = "") -> Any:
     """A field with its help. text: how its value is written on the command line, where it is not a number."""
@@ -116,7 +122,11 @@ class Options:
         if unknown:
             close = get_close_matches(unknown[0], known, 1)
             meant = f"did you mean {close[0]}? " if close else ""
-            raise InputError(f"build has no option {unknown[0]!r}; {meant}Options are {', '.join(sorted(known))}")
+            meant = _MEANT.get(unknown[0], meant)
+            raise InputError(
+                f"build has no option {unknown[0]!r}; {meant}Beside vectors, ids, groups and the others in "
+                f"help(Index.build), the options are {', '.join(sorted(known))}"
+            )
         options = {name: value for name, value in given.items() if name in known}
         gamma = given.get("gamma")
         if gamma is not None:

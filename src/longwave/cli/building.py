@@ -82,7 +82,8 @@ def build(
     rank: Annotated[
         int | None,
         typer.Option(
-            help="Size of the basis: more is more exact, and larger. By default what the graph needs, 1000 at most."
+            help="Size of the basis: more is more exact, and larger. By default what the graph needs: "
+            "1000 at most, and all of it up to 2000 vectors."
         ),
     ] = None,
     oversampling: Annotated[

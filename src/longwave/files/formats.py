@@ -12,6 +12,7 @@ import importlib
 import io
 import json
 import re
+import warnings
 import zlib
 from array import array as packed
 from collections.abc import Callable, Iterator
@@ -22,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from longwave.errors import FileError, MissingExtraError
+from longwave.errors import DataWarning, FileError, MissingExtraError
 from longwave.files.bounded import check_growth, mapped_npy, npy_header, open_npz, read_npz
 from longwave.files.hdf5 import HDF5_SIGNATURE, open_reader
 from longwave.files.mat5 import MatFile
@@ -339,7 +340,7 @@ _ROW_NAMES = ("", "id", "ids", "index", "unnamed: 0")
 
 
 def _csv(request: Request) -> Array:
-    numbers, width = packed("d"), 0
+    numbers, width, numbered = packed("d"), 0, 0
     for index, (line, cells) in enumerate(_csv_rows(request.path)):
         if index == 0 and len(cells) > 1 and cells[0].strip().lower() in _ROW_NAMES:
             raise FileError(
@@ -348,7 +349,8 @@ def _csv(request: Request) -> Array:
                 "give ids in a file of their own"
             )
         if index == 0 and len(cells) > 2 and cells == [str(i) for i in range(len(cells))]:
-            continue  # 0,1,2,...: the column numbers that pandas writes
+            numbered = line  # 0,1,2,...: the column numbers that pandas writes
+            continue
         try:
             row = [float(cell) for cell in cells]
         except ValueError as error:
@@ -364,7 +366,15 @@ def _csv(request: Request) -> Array:
         numbers.extend(row)
     if not numbers:
         raise FileError(f"{request.path} is empty: it has no row of numbers; write one vector on each line")
-    return np.array(numbers).reshape(-1, width)
+    read = np.array(numbers).reshape(-1, width)
+    if numbered and (read == np.rint(read)).all():
+        warnings.warn(
+            f"{request.path}, line {numbered} counts 0, 1, 2 … and is taken as the names of the columns; if it is a "
+            "vector, write a line of names above it",
+            DataWarning,
+            stacklevel=2,
+        )
+    return read
 
 
 def _label_lines(request: Request) -> Array:

@@ -16,6 +16,12 @@ Floats = NDArray[np.floating[Any]]
 # Rows checked or converted at a time: 2^22 numbers are 32 MB in float64, small beside any collection.
 _BLOCK_NUMBERS = 1 << 22
 
+# What to do with arrays of other kinds than numbers: texts, and whatever numpy calls an object.
+_REMEDIES = {
+    "U": "; read a file first, such as with numpy.load",
+    "O": "; a column of arrays becomes 2-D with numpy.stack(list(column)), and None must be dropped first",
+}
+
 
 def row_blocks(n_rows: int, n_columns: int, *, numbers: int = _BLOCK_NUMBERS) -> list[slice]:
     """Cut n_rows into slices of at most `numbers` entries each (at least one row)."""
@@ -34,8 +40,13 @@ def check_vectors(vectors: ArrayLike, *, name: str = "vectors", dimension: int |
         array = np.asarray(vectors)
     except ValueError as error:
         raise InputError(f"{name} must be 2-D with rows of one length: {error}") from error
+    except (TypeError, RuntimeError) as error:  # such as a tensor that keeps gradients, or holds bfloat16
+        raise InputError(
+            f"{name} cannot become a numpy array: {error}; for a tensor of torch give "
+            f"{name}.detach().float().cpu().numpy()"
+        ) from error
     if array.dtype.kind not in "fiub":
-        remedy = "; read a file first, such as with numpy.load" if array.dtype.kind == "U" else ""
+        remedy = _REMEDIES.get(array.dtype.kind, "")
         raise InputError(f"{name} must hold real numbers (float16/32/64 or integers), got dtype {array.dtype}{remedy}")
     if array.ndim == 1 and dimension is not None:
         array = array[None, :]  # one query

@@ -60,6 +60,10 @@ class Snapshot:
     attached: Mapping[str, Array] = field(default_factory=dict, repr=False)
     metadata: Described | None = field(default=None, repr=False)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickled without what is computed when it is first needed: it is computed again, and may hold locks."""
+        return {own.name: getattr(self, own.name) for own in fields(self)}
+
     @property
     def dimension(self) -> int:
         """Dimensions of a vector."""

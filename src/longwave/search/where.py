@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -24,6 +24,13 @@ def allowed(snapshot: Snapshot, where: Where) -> NDArray[np.bool_]:
     items = snapshot.items
     if isinstance(where, str) and not (items.ids.dtype.kind == "U" and _is_id(items.ids, where)):
         where = parse_text(where)
+    if isinstance(where, Set):
+        where = list(where)
+    if _is_no_condition(where):
+        raise InputError(
+            f"where must be a mask, ids, or one condition, got {str(where)[:100]}; several conditions are joined with "
+            '& and |, or as a dict: {"kind": "shoe", "price": {"$lt": 50}}'
+        )
     if not isinstance(where, Mapping | Condition):
         return items.allowed(where)
     condition = parse(where)
@@ -32,6 +39,12 @@ def allowed(snapshot: Snapshot, where: Where) -> NDArray[np.bool_]:
     if not left.any():
         raise InputError(f"no item meets the condition: {str(condition)[:400]}; widen it")
     return left
+
+
+def _is_no_condition(given: Any) -> bool:
+    """Whether this is a function, or several conditions that nothing joins."""
+    several = isinstance(given, list | tuple) and any(isinstance(part, Mapping | Condition) for part in given)
+    return several or callable(given)
 
 
 def _is_id(ids: Array, text: str) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -51,14 +53,20 @@ class Server(uvicorn.Server):
             )
         )
         self._told = started
+        # Why it cannot listen is said by `startup`, once.
+        logging.getLogger("uvicorn.error").addFilter(lambda record: not isinstance(record.msg, OSError))
 
     async def startup(self, sockets: list[Any] | None = None) -> None:
         """Listen, and tell."""
         config = self.config
         try:
             await super().startup(sockets)
-        except SystemExit:  # uvicorn has logged why
-            raise InputError(f"cannot listen on {config.host}, port {config.port}; choose another --port") from None
+        except SystemExit as stopped:  # because of what uvicorn would log
+            cause = stopped.__context__
+            why = os.strerror(cause.errno) if isinstance(cause, OSError) and cause.errno else str(cause)
+            raise InputError(
+                f"cannot listen on {config.host}, port {config.port}: {why}; choose another --port"
+            ) from None
         if self.started and self._told is not None:
             host, port = self.servers[0].sockets[0].getsockname()[:2]
             self._told(f"http://{f'[{host}]' if ':' in host else host}:{port}/")

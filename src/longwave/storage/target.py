@@ -34,7 +34,7 @@ def check_target(path: str | Path, *, force: bool) -> None:
             f"choose another name for the index, such as {real.stem or 'index'}.longwave"
         )
     if known == "index" and not force:
-        raise IndexExistsError(f"{path} exists; choose another path, or overwrite it with force (--force)")
+        raise IndexExistsError(f"{path} exists; choose another path, or overwrite it with force=True or --force")
     _check_access(path, real if real.is_dir() else real.parent)
 
 

@@ -87,7 +87,7 @@ export const unknown = ({ ids, not }) =>
 
 /** What both ends of the colours of the map mean, as shares of the best item's score. */
 export function ends(low, full) {
-  const digits = full - low < 0.02 ? 1 : 0;
+  const digits = Math.min(4, Math.max(0, Math.ceil(-Math.log10(50 * (full - low))))); // as many as tell the ends apart
   const share = (value) => (100 * value).toFixed(digits);
   const from = low < 0.005 ? "x: none" : `x: ${share(low)} %`;
   return { from, to: full === 1 ? "as the best" : `${share(full)} % of the best or more` };
