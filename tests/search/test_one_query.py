@@ -3,6 +3,7 @@
 import copy
 import gc
 import pickle
+import threading
 import warnings
 import weakref
 from dataclasses import replace
@@ -15,7 +16,7 @@ from longwave.datasets import digits, fashion_mnist
 from longwave.errors import InputError
 from longwave.rows import compiled, query_loops
 from longwave.rows.vectors import normalize, unit_queries
-from longwave.search import one_query
+from longwave.search import one_query, stored
 from longwave.solvers.graph_walk import ground_of
 
 
@@ -357,3 +358,24 @@ def test_a_copy_carries_nothing_that_was_computed_for_searches(collection):
         for other in (pickle.loads(pickle.dumps(own)), copy.deepcopy(own)):
             assert "system" not in vars(other)
             np.testing.assert_array_equal(other.search(queries[0], 20).ids, hits.ids)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_numba_starts_while_a_large_index_is_read(monkeypatch, tmp_path, collection, fails):
+    index, queries = collection
+    index.save(tmp_path / "index")
+    started = []
+
+    def start():
+        started.append(threading.current_thread())
+        if fails:
+            raise OSError("no numba")
+
+    monkeypatch.setattr(compiled, "start", start)
+    lw.Index.load(tmp_path / "index")
+    assert not started
+    monkeypatch.setattr(stored, "_LARGE", 1)
+    loaded = lw.Index.load(tmp_path / "index")
+    assert len(started) == 1
+    assert not started[0].is_alive()
+    np.testing.assert_array_equal(loaded.search(queries[0], 20).ids, index.search(queries[0], 20).ids)

@@ -21,6 +21,8 @@ from typing import Any
 import numba
 import numpy as np
 from numba.core import event
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -101,6 +103,13 @@ def _compile(function: Callable[..., Any], **options: Any) -> Any:
         return made
     except RuntimeError:  # neither beside the source, nor in the user's home, nor in NUMBA_CACHE_DIR
         return numba.njit(**options)(function)
+
+
+def start() -> None:
+    """Do what numba does when a loop is first called: a quarter of a second."""
+    with global_compiler_lock:
+        cpu_target.typing_context.refresh()
+        cpu_target.target_context.refresh()
 
 
 def kept_in() -> Path | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 
 from longwave import storage
@@ -10,6 +12,10 @@ from longwave.errors import StorageWarning, plural
 from longwave.graph.weights import Kernel
 from longwave.search import packing
 from longwave.search.snapshot import Snapshot
+
+# Bytes of an index from which its arrays are read, to be checked, for as long as numba takes to start (0.4 s): both are
+# done at once. Neither goes on when `load` returns, so a process may fork then.
+_LARGE = 1 << 28
 
 
 def save(snapshot: Snapshot, path: str | Path, *, force: bool) -> None:
@@ -22,7 +28,10 @@ def load(path: str | Path, version: int | None, *, verify: bool, kernel: Kernel 
     """Open a folder, its newest version or the one of this number. As `Index.load`."""
     state = storage.read(path, version, verify=verify)
     warn_of_damage(path, state)
-    return packing.restore(path, state.facts, state.arrays, kernel)
+    with ThreadPoolExecutor(1) as beside:
+        if sum(array.nbytes for array in state.arrays.values()) >= _LARGE:
+            beside.submit(lambda: import_module("longwave.rows.compiled").start())
+        return packing.restore(path, state.facts, state.arrays, kernel)
 
 
 def warn_of_damage(path: str | Path, state: storage.State) -> None:
