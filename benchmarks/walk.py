@@ -37,7 +37,7 @@ HITS, PASSES, FILTER, SPECTRAL = 100, 4, LowPass(0.99), Spectral()
 # Queries whose hits are judged by their class.
 JUDGED = 500
 WALKS = {
-    **{f"walk, spectral scores, margin {m}": Walking(margin=m, local=False) for m in (1.0, 0.8)},
+    **{f"walk, spectral scores, margin {m}": Walking(margin=m, local=0) for m in (1.0, 0.8)},
     **{f"walk and solve, margin {m}": Walking(margin=m) for m in (1.0, 0.9, 0.8, 0.7, 0.6)},
     **{f"walk and solve, {n} expanded": Walking(margin=1e6, least=n / HITS) for n in (150, 300, 600)},
 }
@@ -269,7 +269,7 @@ def judge(add, index, queries, labels):
     found = {
         "exact solution": exact,
         "whole basis": batched(solver=SPECTRAL),
-        "walk, spectral scores": each(BestFirst(margin=1.0, local=False)),
+        "walk, spectral scores": each(BestFirst(margin=1.0, local=0)),
         **{f"walk and solve, margin {m}": each(BestFirst(margin=m)) for m in (1.0, 0.9, 0.7)},
     }
     for name, ids in found.items():

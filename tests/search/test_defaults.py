@@ -163,8 +163,18 @@ def test_balanced_scores_are_divided_by_the_root_of_the_degree(digits_split):
         scores.append(np.empty((5, 300)))
         np.put_along_axis(scores[-1], hits.ids, hits.scores, axis=1)
     degrees = plain.graph.degrees
-    root = np.sqrt(np.where(degrees > 0, degrees, 1))
+    root = np.sqrt(degrees + 0.01 * degrees[degrees > 0].mean())
     np.testing.assert_allclose(scores[1], scores[0] / root, rtol=1e-4, atol=1e-9)
+
+
+def test_what_hangs_by_a_thread_is_not_as_good_as_what_it_hangs_on():
+    """Ten friends, and one that knows a single one of them a millionth as well: its score is far below theirs."""
+    friends = [(a, b, 1.0) for a in range(10) for b in range(a)]
+    index = lw.Index.build(graph=[*friends, (0, 10, 1e-6)], balanced=True, blend=0, progress=False)
+    hits = index.search(seeds={0: 1.0}, k=11)
+    scores = dict(zip(hits.ids[0].tolist(), hits.scores[0].tolist(), strict=True))
+    assert hits.ids[0, -1] == 10
+    assert scores[10] < 0.01 * min(scores[friend] for friend in range(10))
 
 
 def test_given_options_are_obeyed_also_with_auto(digits_split):

@@ -20,8 +20,8 @@ from settings import paper_index
 
 FILTER, SPECTRAL = lw.LowPass(0.95), lw.Spectral()
 # Everything that y can reach is expanded.
-EVERYWHERE = Walking(least=1e9, most=1e9, local=False)
-EXACT = replace(EVERYWHERE, local=True, sweeps=5000, tolerance=1e-7)
+EVERYWHERE = Walking(least=1e9, most=1e9, local=0)
+EXACT = replace(EVERYWHERE, local=1, sweeps=5000, tolerance=1e-7)
 
 
 @pytest.fixture(scope="module")
@@ -226,7 +226,7 @@ def test_a_mask_is_walked_through(index, observed):
         vertices, y = one(observed, query)
         mask = np.arange(len(index)) % 4 == 0
         mask[vertices] = False
-        far = Walking(margin=1.0, most=1e9, local=False)
+        far = Walking(margin=1.0, most=1e9, local=0)
         found = walk(ground, vertices, y, FILTER, SPECTRAL, count=20, allowed=mask, more=vertices, walking=far)
         assert mask[found.targets].all()
         allowed = np.flatnonzero(mask)
@@ -290,6 +290,21 @@ def test_stamps_start_again(index, observed):
         again = walk(ground, *one(observed, 0), FILTER, SPECTRAL, count=10)
         np.testing.assert_array_equal(again.scores, before.scores)
     assert ground._free[0].walks == 2
+
+
+def test_a_share_of_the_short_waves(index, observed):
+    """local=0.5 lies half way between the basis and the exact solution, for everything that was seen."""
+    ground, own = Ground(index.system), one(observed, 3)
+    basis, exact, half = (
+        walk(ground, *own, FILTER, SPECTRAL, count=len(index), walking=replace(EXACT, local=local))
+        for local in (0, 1, 0.5)
+    )
+    assert np.array_equal(basis.targets, exact.targets)
+    assert np.array_equal(basis.targets, half.targets)
+    assert np.abs(basis.scores - exact.scores).max() > 1e-2 * exact.peak
+    close(half.scores, (basis.scores + exact.scores) / 2)
+    with pytest.raises(lw.errors.InputError, match="local must be from 0"):
+        lw.BestFirst(local=1.5)
 
 
 @settings(max_examples=30, deadline=None)

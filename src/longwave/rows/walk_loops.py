@@ -247,6 +247,7 @@ def _walk(
     alpha: float,
     sweeps: int,
     tolerance: float,
+    local: float,
     stamps: Array,
     stamp: int,
 ) -> Any:
@@ -254,12 +255,15 @@ def _walk(
 
     A round expands the best vertices of the rim. Then the expanded ones are solved for, and the rim is told what that
     has changed: what the basis leaves out would lead the walk astray, more than it errs in the end. It ends when the
-    best of the rim is behind the `count` best of the expanded ones by the margin.
+    best of the rim is behind the `count` best of the expanded ones by the margin. In the end `local` of what the solve
+    has changed is kept.
     """
     room = min(max(4096, 16 * least), stamps.shape[0]) + seeds.shape[0]
-    # By place: x, what the rim was told of it, the balance, 1 at the rim and 0 within; values to choose from.
-    floats, numbers = np.empty((6, room), np.float32), np.empty((5, room + 1), np.int32)
+    # By place: x, x of the basis, what the rim was told of it, the balance, 1 at the rim and 0 within; values to choose
+    # from.
+    floats, numbers = np.empty((7, room), np.float32), np.empty((5, room + 1), np.int32)
     x, told, gain, outer, values, own = floats[0], floats[1], floats[2], floats[3], floats[4], floats[5]
+    basis = floats[6]
     seen, places, border, order, ends = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
     # Rows of α𝒲 for what is expanded, each up to its end: columns as places; `own` has (1 − α) y of these.
     edges, weights = np.empty((1, 8 * room), np.int32), np.empty((1, 8 * room), np.float32)
@@ -280,7 +284,7 @@ def _walk(
         _score(rows, waves, seen, x, fresh, seeing)
         for place in range(fresh, seeing):
             x[place] += np.float32(at_zero) * y[place] if place < y.shape[0] else np.float32(0)
-            told[place], outer[place] = x[place], np.float32(1)
+            told[place], basis[place], outer[place] = x[place], x[place], np.float32(1)
             gain[place] = balance[seen[place]] if balance.shape[0] else np.float32(1)
             border[rim] = place
             rim += 1
@@ -331,6 +335,7 @@ def _walk(
             room = 2 * room + degrees
             floats, numbers = _wider(floats, room), _wider(numbers, room + 1)
             x, told, gain, outer, values, own = floats[0], floats[1], floats[2], floats[3], floats[4], floats[5]
+            basis = floats[6]
             seen, places, border, order, ends = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
         filled = np.int64(ends[expanded])
         if filled + degrees > edges.shape[1]:
@@ -363,6 +368,8 @@ def _walk(
     made = 0
     if alpha >= 0:
         made = _sweep(weights[0], own, order, np.int64(0), expanded, edges[0], ends, sweeps, tolerance, x)
+        for place in range(seeing):
+            x[place] = basis[place] + np.float32(local) * (x[place] - basis[place])
     return seen[:seeing], x[:seeing], gain[:seeing], order[:expanded], given, made
 
 
@@ -386,12 +393,12 @@ def search_part(
 
     indptr, indices, data: 𝒲, CSR. rows: of U, a dense part or the sparse columns. seeds: vertices, of which the first,
     distinct, have y. limits: h(0) where y passes on itself, hits, vertices to expand at least and at most, margin, α of
-    the linear system or −1, sweeps, tolerance. gains: of the waves. balance: of the vertices, or (0,). allowed: mask of
+    the linear system or −1, sweeps, tolerance, how much of the solve is kept. gains: of the waves. balance: of the vertices, or (0,). allowed: mask of
     the vertices, or (0,). waves: zeros, which are filled.
     -> all allowed seeds and about the `count` best others (c,), their scores (c,); all vertices that were seen, by
     place (`values_at`), and the score of each; vertices expanded, sweeps made.
     """
-    at_zero, count, least, most, margin, alpha, sweeps, tolerance = limits
+    at_zero, count, least, most, margin, alpha, sweeps, tolerance, local = limits
     peak = peak_of(y)
     unit = y / peak if peak > 0 else y  # times the bias of float16, large values would overflow
     _add_waves(rows, seeds, unit, gains, waves)
@@ -413,6 +420,7 @@ def search_part(
         alpha,
         sweeps,
         tolerance,
+        local,
         stamps,
         stamp,
     )

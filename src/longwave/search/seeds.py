@@ -22,7 +22,7 @@ from longwave.search.ranking import best_of
 from longwave.search.scoring import LEAST_SHARE
 from longwave.search.snapshot import Snapshot
 from longwave.search.wanted import Wanted
-from longwave.solvers import Solver, System
+from longwave.solvers import BestFirst, Solver, System
 from longwave.solvers.system import SublinearSolver
 from longwave.types import Array, Filter, Hits, Sparse
 
@@ -91,6 +91,8 @@ def search(
             places, scores = (np.vstack([hits[part] for hits in found if hits is not None]) for part in (0, 1))
             return replace(wanted.hits(places, scores), route="sublinear")
     pagerank = kind == "pagerank"
+    if pagerank and isinstance(solver, BestFirst):
+        solver = replace(solver, local=1.0)  # a definition, not a ranking that short waves may spoil
     system, signal = (_walking(snapshot), _spread(snapshot, y)) if pagerank else (snapshot.system, y)
     solution = solver(system, signal, filter)
     scores = solution.scores

@@ -29,6 +29,9 @@ from longwave.types import Array, Sparse
 
 __all__ = ["Added", "Block", "Snapshot", "fields_of"]
 
+# Of the mean degree: what is far below it counts as this much.
+_THREAD = 0.01
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Snapshot:
@@ -143,11 +146,17 @@ class Snapshot:
 
     @cached_property
     def gains(self) -> NDArray[np.float32] | None:
-        """d^{−1/2} of every vertex, 1 where it is isolated; None for scores as the paper has them. (n,)"""
+        """(d + ε)^{−1/2} of every vertex, ε a hundredth of the mean degree; None for scores as the paper has them. (n,)
+
+        Without ε, what hangs on a vertex by a thread would be as good as that, and the errors of a stored basis would
+        be multiplied by thousands.
+        """
         if not self.settings.balanced:
             return None
         degrees = self.graph.degrees
-        return np.where(degrees > 0, np.maximum(degrees, 1e-9), 1.0).astype(np.float32) ** np.float32(-0.5)
+        linked = degrees > 0
+        least = _THREAD * float(degrees.mean(where=linked)) if linked.any() else 1.0
+        return np.asarray((degrees + least) ** -0.5, dtype=np.float32)
 
     @cached_property
     def vertex_pooling(self) -> Sparse | None:

@@ -22,9 +22,10 @@ _WHOLE = 100
 class BestFirst(Walking):
     """The long waves from the basis, the last mile from the graph: the second search of the default plan.
 
-    Candidates come from a walk on the graph, best first from the vertices of y. For `LowPass` the linear system is then
-    solved where the walk has been: the best hits are nearly those of the exact solution, where a cut basis alone misses
-    a third of them. For other filters the scores are those of `Spectral`. Needs a basis, and items of one vector each.
+    Candidates come from a walk on the graph, best first from the vertices of y. For `LowPass` the linear system is
+    solved where the walk has been, and half of what that adds to the basis is kept: better than the basis and than the
+    exact solution. With `local=1` the best hits are nearly those of the exact solution, of which a cut basis alone
+    misses a third. For other filters the scores are those of `Spectral`. Needs a basis, and items of one vector each.
     Time O(s r) for the s vertices seen, some hundred, whatever n is.
 
     The numbers are those of `Walking`; complement: as for `Spectral`.
