@@ -141,9 +141,9 @@ def one_seed(seed, scratch):
     change(rng, trial / "i")
     # Version 2 has no checksum of its manifest: what it says may be altered and nobody can know.
     unsealed = kind == "older" and not same_bytes(trial / "i" / "manifest.json", scratch / kind / "manifest.json")
-    usual = array_file._SMALL
+    usual = array_file.SMALL
     for verify, small in ((True, usual), (False, usual), (False, 0)):
-        array_file._SMALL = small  # 0: every file counts as large
+        array_file.SMALL = small  # 0: every file counts as large
         what = f"seed {seed}: {kind}, {change.__name__}, verify={verify}, small={small}"
         try:
             state = st.read(trial / "i", verify=verify)
@@ -158,7 +158,7 @@ def one_seed(seed, scratch):
         except Exception as error:
             return f"wrong: {type(error).__name__}: {error}, {what}"
         finally:
-            array_file._SMALL = usual
+            array_file.SMALL = usual
     return life_goes_on(trial / "i", f"seed {seed}: {kind}, {change.__name__}")
 
 

@@ -284,8 +284,8 @@ def one_seed(seed, folder, expected, queries):
         change(rng, damaged, [folder / other for other in kinds if other != kind])
         if crafted:
             reseal(damaged)
-        for verify, small in ((True, array_file._SMALL), (False, array_file._SMALL), (False, 0)):
-            usual, array_file._SMALL = array_file._SMALL, small  # 0: every file counts as large
+        for verify, small in ((True, array_file.SMALL), (False, array_file.SMALL), (False, 0)):
+            usual, array_file.SMALL = array_file.SMALL, small  # 0: every file counts as large
             what = f"seed {seed}: {kind}, {change.__name__}, crafted={crafted}, verify={verify}, small={small}"
             try:
                 found = answers(lw.Index.load(damaged, verify=verify), queries)
@@ -298,7 +298,7 @@ def one_seed(seed, folder, expected, queries):
             except Exception as error:
                 return f"wrong: {type(error).__name__}: {error}, {what}"
             finally:
-                array_file._SMALL = usual
+                array_file.SMALL = usual
     return None
 
 

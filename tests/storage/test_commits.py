@@ -48,8 +48,8 @@ def test_what_is_committed_is_read(path):
 
 def test_arrays_are_read_only_and_large_ones_are_maps(path, monkeypatch):
     samples.folder(path, 1)
-    for small in (array_file._SMALL, 0):
-        monkeypatch.setattr(array_file, "_SMALL", small)
+    for small in (array_file.SMALL, 0):
+        monkeypatch.setattr(array_file, "SMALL", small)
         state = st.read(path)
         assert samples.same(state, 1)
         assert not any(array.flags.writeable for array in state.arrays.values())
@@ -261,7 +261,7 @@ def test_a_replaced_version_stays_for_the_grace_time_however_old_it_is(path):
 
 
 def test_maps_of_a_reader_outlive_a_vacuum(path, monkeypatch):
-    monkeypatch.setattr(array_file, "_SMALL", 0)
+    monkeypatch.setattr(array_file, "SMALL", 0)
     samples.folder(path, 1)
     state = st.read(path)
     samples.folder(path, 2)

@@ -222,7 +222,7 @@ def test_a_pipe_a_folder_or_a_link_is_no_file_of_an_index(tmp_path, what, instea
 def test_a_header_that_does_not_say_what_the_manifest_says(sealed, monkeypatch, old, new):
     """Compared as text: nothing is evaluated, and nothing mapped that the file does not have."""
     path, _, said = sealed
-    monkeypatch.setattr(array_file, "_SMALL", 0)
+    monkeypatch.setattr(array_file, "SMALL", 0)
     file = path / "data" / said["arrays"]["vectors"]["file"]
     content = file.read_bytes()
     altered = content.replace(old, new, 1)
@@ -234,7 +234,7 @@ def test_a_header_that_does_not_say_what_the_manifest_says(sealed, monkeypatch, 
 
 def test_large_arrays_are_compared_by_verify_and_strings_of_bytes_and_texts_always(sealed, monkeypatch):
     path, _, said = sealed
-    monkeypatch.setattr(array_file, "_SMALL", 0)
+    monkeypatch.setattr(array_file, "SMALL", 0)
     for name, how in (("vectors", None), ("packed", "checksum differs"), ("ids", "holds something that is not text")):
         file = path / "data" / said["arrays"][name]["file"]
         content = file.read_bytes()

@@ -121,7 +121,7 @@ def test_saving_again_and_again_does_not_grow_without_bound(tmp_path, monkeypatc
     """Versions go at the end of a save, when they were replaced some time ago. Maps of them stay readable."""
     path, first = tmp_path / "i", small_index(12)
     first.save(path)
-    monkeypatch.setattr(array_file, "_SMALL", 0)
+    monkeypatch.setattr(array_file, "SMALL", 0)
     opened = lw.Index.load(path)
     for number in range(2, 6):
         for file in path.rglob("*"):
@@ -255,7 +255,7 @@ def test_an_altered_byte_is_found_by_verify_and_in_a_small_file_always(saved, mo
     for verify in (True, False):
         with pytest.raises(CorruptIndexError, match="checksum"):
             lw.Index.load(saved, verify=verify)
-    monkeypatch.setattr(array_file, "_SMALL", 1000)
+    monkeypatch.setattr(array_file, "SMALL", 1000)
     assert len(content) > 1000
     lw.Index.load(saved)
     with pytest.raises(CorruptIndexError, match="checksum"):

@@ -258,7 +258,7 @@ def test_a_pipe_a_folder_or_a_link_is_no_file_of_an_index(copy_of, folders, name
 )
 def test_a_header_that_does_not_say_what_the_manifest_says(copy_of, monkeypatch, old, new):
     """Compared as text: nothing is evaluated, and nothing mapped that the file does not have."""
-    monkeypatch.setattr(array_file, "_SMALL", 0)
+    monkeypatch.setattr(array_file, "SMALL", 0)
     folder = copy_of("plain")
     file = mutations.file_of(folder, "vectors")
     content = file.read_bytes()
@@ -284,7 +284,7 @@ def test_a_manifest_that_only_python_could_read_is_refused(copy_of, kind):
     ("kind", "name"), [("accelerated", "first"), ("accelerated", "second_0"), ("quantized", "vectors_codes")]
 )
 def test_what_faiss_reads_is_compared_with_its_checksum_first_whatever_its_size(copy_of, monkeypatch, kind, name):
-    monkeypatch.setattr(array_file, "_SMALL", 0)
+    monkeypatch.setattr(array_file, "SMALL", 0)
     folder = copy_of(kind)
     file = mutations.file_of(folder, name)
     content = bytearray(file.read_bytes())
@@ -313,7 +313,7 @@ def test_what_faiss_cannot_read_is_a_clear_error(copy_of):
 
 def test_scores_that_are_no_numbers_are_an_error_of_ours(copy_of, monkeypatch):
     """Vectors of NaN in a file too large to be compared without verify."""
-    monkeypatch.setattr(array_file, "_SMALL", 0)
+    monkeypatch.setattr(array_file, "SMALL", 0)
     folder = copy_of("plain")
     file = mutations.file_of(folder, "basis_0")
     content = file.read_bytes()
@@ -336,7 +336,7 @@ def test_the_best_of_a_row_with_some_nan_are_the_best_numbers():
 
 
 def test_ids_that_are_no_text_or_not_distinct(copy_of, monkeypatch):
-    monkeypatch.setattr(array_file, "_SMALL", 0)
+    monkeypatch.setattr(array_file, "SMALL", 0)
     folder = copy_of("names")
     file = mutations.file_of(folder, "ids")
     content = bytearray(file.read_bytes())

@@ -393,8 +393,8 @@ def search_part(
 
     indptr, indices, data: 𝒲, CSR. rows: of U, a dense part or the sparse columns. seeds: vertices, of which the first,
     distinct, have y. limits: h(0) where y passes on itself, hits, vertices to expand at least and at most, margin, α of
-    the linear system or −1, sweeps, tolerance, how much of the solve is kept. gains: of the waves. balance: of the vertices, or (0,). allowed: mask of
-    the vertices, or (0,). waves: zeros, which are filled.
+    the linear system or −1, sweeps, tolerance, how much of the solve is kept. gains: of the waves. balance: of the
+    vertices, or (0,). allowed: mask of the vertices, or (0,). waves: zeros, which are filled.
     -> all allowed seeds and about the `count` best others (c,), their scores (c,); all vertices that were seen, by
     place (`values_at`), and the score of each; vertices expanded, sweeps made.
     """

@@ -14,7 +14,7 @@ from longwave.search import packing
 from longwave.search.snapshot import Snapshot
 
 # Bytes of an index from which its arrays are read, to be checked, for as long as numba takes to start (0.4 s): both are
-# done at once. Neither goes on when `load` returns, so a process may fork then.
+# done at once. Neither goes on when `load` returns.
 _LARGE = 1 << 28
 
 

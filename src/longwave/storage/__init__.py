@@ -19,7 +19,7 @@ Format versions 2 and 3, one `manifest.json` with the arrays beside it, are read
 turns such a folder into one of version 4; the old files stay until a vacuum.
 
 Of the folder: `disk` has the calls that change something, `opening` opens what is there, `manifest` and `array_file`
-are the two kinds of files; `reading` and `writing` go by versions, `target` is where a folder may stand, `cleaning`
+are the two kinds of files; `reading` and `writing` go by versions, `warming` reads ahead, `target` is where a folder may stand, `cleaning`
 removes what no version needs, `saving` replaces all of an index. Of what is in it: `packing` and `settings`. Of builds
 under way: `checkpoints`. Leans on `rows`, `stores`, `graph` and `spectrum`.
 """
@@ -27,7 +27,7 @@ under way: `checkpoints`. Leans on `rows`, `stores`, `graph` and `spectrum`.
 from longwave.storage.cleaning import Vacuumed
 from longwave.storage.disk import DISK, Files, Opened
 from longwave.storage.manifest import FORMAT, FORMAT_VERSION, Commit, Entry, plain
-from longwave.storage.reading import Report, State, history, is_index, read, verify
+from longwave.storage.reading import Report, State, history, is_index, read, size, verify
 from longwave.storage.saving import save
 from longwave.storage.target import check_target
 from longwave.storage.writing import Kept, Writer, vacuum, writer
@@ -40,6 +40,7 @@ __all__ = [
     "verify",
     "history",
     "is_index",
+    "size",
     "check_target",
     "plain",
     "State",

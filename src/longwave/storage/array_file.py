@@ -19,8 +19,8 @@ from longwave.storage.manifest import Entry
 from longwave.storage.opening import opened_file
 from longwave.types import Array
 
-# Files up to this size are read whole and compared with their checksums by every load: some milliseconds in all.
-_SMALL = 1 << 20
+#: Files up to this size are read whole and compared with their checksums by every load: some milliseconds in all.
+SMALL = 1 << 20
 _CHUNK = 1 << 22
 _MAGIC = b"\x93NUMPY\x01\x00"
 
@@ -59,7 +59,7 @@ def read_array(folder: Opened, name: str, entry: Entry, verify: bool) -> Array:
             found = os.fstat(opened.fileno()).st_size
             if found != size:
                 raise CorruptIndexError(f"{file} ({name}) has {found:,} bytes instead of {size:,}; {again}")
-            content = opened.read(size) if size <= _SMALL else None
+            content = opened.read(size) if size <= SMALL else None
             if verify or content is not None or (dtype == np.uint8 and len(entry.shape) == 1):
                 known = zlib.crc32(content) if content is not None else _checksum(opened)
                 if known != entry.crc32:
@@ -67,6 +67,7 @@ def read_array(folder: Opened, name: str, entry: Entry, verify: bool) -> Array:
             buffer: Any = content
             if content is None:
                 buffer = mmap.mmap(opened.fileno(), size, access=mmap.ACCESS_READ)
+                advise(buffer, "RANDOM")  # the header alone, and not the megabytes behind it
     except FileNotFoundError:
         raise CorruptIndexError(
             f"{folder.path} lacks {entry.file} ({name}); copy the whole folder, or build the index again"
@@ -74,6 +75,8 @@ def read_array(folder: Opened, name: str, entry: Entry, verify: bool) -> Array:
     except ValueError as error:  # cut short since
         raise CorruptIndexError(f"{file} ({name}) cannot be mapped: {error}; build the index again") from error
     start = _header_length(buffer, entry.shape, dtype)
+    if content is None:
+        advise(buffer, "NORMAL")
     if start is None or start + math.prod(entry.shape) * dtype.itemsize != size:
         raise CorruptIndexError(
             f"{file} ({name}) does not have the shape or type its manifest states; build the index again"
@@ -86,6 +89,12 @@ def read_array(folder: Opened, name: str, entry: Entry, verify: bool) -> Array:
     if not text:
         raise CorruptIndexError(f"{file} ({name}) holds something that is not text; {again}")
     return array
+
+
+def advise(mapped: mmap.mmap, how: str) -> None:
+    """Tell the system how a map will be read, where it listens: "RANDOM", or "NORMAL" with much around each place."""
+    if hasattr(mapped, "madvise"):  # not on Windows
+        mapped.madvise(getattr(mmap, f"MADV_{how}"))
 
 
 def _is_text(array: Array) -> bool:

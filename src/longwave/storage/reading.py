@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ from longwave.storage.opening import (
     real_path,
     was_replaced,
 )
+from longwave.storage.warming import announce, warm
 from longwave.types import Array
 
 # A reader begins again where the folder has changed under it; so often in a row means something else.
@@ -86,22 +88,33 @@ def read(path: str | Path, version: int | None = None, *, verify: bool = False, 
     the same are taken from it (not with `verify`). Beside a writer, the state is a committed one. If a vacuum takes the
     files of the state that is being opened, a newer one is opened instead.
 
-    Cost: the names of the manifests, one manifest, and the small arrays.
+    Cost: the names of the manifests, one manifest, and the small arrays. Large ones are read behind the caller's back
+    (`warming`).
     """
-    return _steadily(Path(path), version, lambda root, found: load_state(root, found, verify=verify, known=known))
+
+    def work(root: Opened, found: Found) -> State:
+        return load_state(root, found, verify=verify, known=known, warmed=not verify)
+
+    return _steadily(Path(path), version, work)
 
 
-def load_state(root: Opened, found: Found, *, verify: bool = False, known: State | None = None) -> State:
-    """Open the arrays of a manifest."""
+def load_state(
+    root: Opened, found: Found, *, verify: bool = False, known: State | None = None, warmed: bool = False
+) -> State:
+    """Open the arrays of a manifest. warmed: and have large ones read that are not known."""
     manifest = found.manifest
     old: dict[Entry, Array] = {}
     if known is not None and known.number and not verify:
         old = {entry: known.arrays[name] for name, entry in known.entries.items()}
     with _place(root, manifest) as place:
+        if warmed:
+            announce(place, (entry for entry in manifest.entries.values() if entry not in old))
         arrays = {
             name: old[entry] if entry in old else read_array(place, name, entry, verify)
             for name, entry in manifest.entries.items()
         }
+        if warmed:
+            warm(place, [(entry, arrays[name]) for name, entry in manifest.entries.items() if entry not in old])
     return State(manifest.commit, manifest.facts, arrays, manifest.entries, found.passed_over)
 
 
@@ -158,6 +171,15 @@ def is_index(path: str | Path) -> bool:
             return standing(root) == "index"
     except (StorageError, OSError):
         return False
+
+
+def size(path: str | Path) -> int:
+    """Bytes of all arrays in a folder, of whatever version; 0 where they cannot be looked at."""
+    try:
+        with os.scandir(Path(path) / DATA) as files:
+            return sum(file.stat(follow_symlinks=False).st_size for file in files)
+    except OSError:
+        return 0
 
 
 def standing(root: Opened) -> str:
