@@ -1,6 +1,7 @@
 """Files that are read ahead: which, and that nothing depends on it."""
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ def advised(monkeypatch):
 
     def advise(handle, start, length, advice):
         usual(handle, start, length, advice)
-        asked[os.readlink(f"/proc/self/fd/{handle}")] = start + length
+        asked[str(Path(f"/proc/self/fd/{handle}").readlink())] = start + length
 
     monkeypatch.setattr(os, "posix_fadvise", advise)
     return asked

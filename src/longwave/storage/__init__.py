@@ -19,9 +19,9 @@ Format versions 2 and 3, one `manifest.json` with the arrays beside it, are read
 turns such a folder into one of version 4; the old files stay until a vacuum.
 
 Of the folder: `disk` has the calls that change something, `opening` opens what is there, `manifest` and `array_file`
-are the two kinds of files; `reading` and `writing` go by versions, `warming` reads ahead, `target` is where a folder may stand, `cleaning`
-removes what no version needs, `saving` replaces all of an index. Of what is in it: `packing` and `settings`. Of builds
-under way: `checkpoints`. Leans on `rows`, `stores`, `graph` and `spectrum`.
+are the two kinds of files; `reading` and `writing` go by versions, `warming` reads ahead, `target` is where a folder
+may stand, `cleaning` removes what no version needs, `saving` replaces all of an index. Of what is in it: `packing` and
+`settings`. Of builds under way: `checkpoints`. Leans on `rows`, `stores`, `graph` and `spectrum`.
 """
 
 from longwave.storage.cleaning import Vacuumed

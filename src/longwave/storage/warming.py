@@ -11,6 +11,7 @@ import mmap
 import os
 import threading
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from longwave.errors import StorageError
 from longwave.storage.array_file import SMALL, advise
@@ -40,7 +41,8 @@ def warm(folder: Opened, held: Sequence[tuple[Entry, Array]]) -> threading.Threa
     Numbers that are places come first, since `load` checks all of them. Meanwhile a touched page of the others is read
     alone, so that a search is not kept waiting for what lies around it. held: file and array of each.
     """
-    mapped = [(entry.file, array, array.base) for entry, array in held if isinstance(array.base, mmap.mmap)]
+    based: list[tuple[str, Array, Any]] = [(entry.file, array, array.base) for entry, array in held]
+    mapped = [one for one in based if isinstance(one[2], mmap.mmap)]
     size = sum(array.nbytes for _, array, _ in mapped)
     if not hasattr(os, "posix_fadvise") or not _WORTH <= size <= _MOST * _memory():
         return None
