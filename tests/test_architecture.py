@@ -12,7 +12,7 @@ import longwave
 SOURCE = Path(longwave.__file__).parent
 # Rows of the table in docs/architecture.md, top to bottom. Rooms of one row do not import each other.
 LAYERS = [
-    ["errors", "threads"],
+    ["errors", "threads", "machine"],
     ["display"],
     ["hits"],
     ["types", "checks"],

@@ -1,15 +1,14 @@
 """Files that are read ahead: which, and that nothing depends on it."""
 
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import longwave as lw
-from longwave.storage import Opened, reading, warming
+from longwave.storage import array_file, reading, warming
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="this system takes no advice about files")
+pytestmark = pytest.mark.skipif(not hasattr(os, "sendfile"), reason="this system does not read files to nowhere")
 
 
 @pytest.fixture
@@ -19,54 +18,75 @@ def folder(tmp_path, digits_split):
 
 
 @pytest.fixture
-def advised(monkeypatch):
-    """The bytes of every file that was asked for."""
-    asked, usual = {}, os.posix_fadvise
-
-    def advise(handle, start, length, advice):
-        usual(handle, start, length, advice)
-        asked[str(Path(f"/proc/self/fd/{handle}").readlink())] = start + length
-
-    monkeypatch.setattr(os, "posix_fadvise", advise)
-    return asked
-
-
-def test_a_large_index_is_read_ahead_and_a_small_one_is_not(folder, digits_split, advised, monkeypatch):
-    started, usual = [], reading.warm
-    monkeypatch.setattr(reading, "warm", lambda *given: started.append(usual(*given)))
-    expected = lw.Index.load(folder).search(digits_split[2], 10).ids
-    assert started == [None]  # not worth a thread
+def started(monkeypatch):
+    """The thread of every load, or None; any index is worth one, and files of more than 1,000 bytes are mapped."""
+    threads, usual = [], reading.warm
+    monkeypatch.setattr(reading, "warm", lambda *given: threads.append(usual(*given)))
     monkeypatch.setattr(warming, "_WORTH", 0)
-    monkeypatch.setattr("longwave.storage.array_file.SMALL", 1000)
+    monkeypatch.setattr(warming, "SMALL", 1000)
+    monkeypatch.setattr(array_file, "SMALL", 1000)
+    return threads
+
+
+@pytest.fixture
+def sent(monkeypatch):
+    """The bytes that were read of every file."""
+    known, usual = {}, os.sendfile
+
+    def send(nowhere, handle, start, count):
+        name = os.readlink(f"/proc/self/fd/{handle}")  # noqa: PTH115
+        known[name] = known.get(name, 0) + (made := usual(nowhere, handle, start, count))
+        return made
+
+    monkeypatch.setattr(os, "sendfile", send)
+    return known
+
+
+def test_every_mapped_file_is_read_whole(folder, digits_split, started, sent, monkeypatch):
+    monkeypatch.setattr(warming, "_CHUNK", 5000)
+    expected = lw.Index.load(folder, verify=True).search(digits_split[2], 10).ids
+    assert not started  # all was read just now
     index = lw.Index.load(folder)
     started[-1].join()
     large = {str(file): file.stat().st_size for file in (folder / "data").iterdir() if file.stat().st_size > 1000}
     assert large
-    assert all(advised[file] >= size for file, size in large.items())
+    assert sent == large
     assert np.array_equal(index.search(digits_split[2], 10).ids, expected)
 
 
-def test_files_that_a_vacuum_takes_meanwhile(folder, digits_split, monkeypatch):
-    """The maps stay, and so does the search."""
-    monkeypatch.setattr(warming, "_WORTH", 0)
-    monkeypatch.setattr("longwave.storage.array_file.SMALL", 1000)
-    started, usual = [], warming._ask_for
-    monkeypatch.setattr(warming, "_ask_for", lambda name, place: started.append((name, place)))
-    index = lw.Index.load(folder)
-    names = [name for name, _ in started]
-    assert names
-    place = Opened(folder / "data", os.open(folder / "data", os.O_RDONLY))
-    for name in names:
-        (folder / "data" / name).unlink(missing_ok=True)
-        usual(name, place)
-    os.close(place.handle)
-    assert len(index.search(digits_split[2][:1], 10).ids[0]) == 10
-
-
-def test_an_index_larger_than_a_quarter_of_the_memory_is_left_to_the_system(folder, monkeypatch):
-    monkeypatch.setattr(warming, "_WORTH", 0)
-    monkeypatch.setattr(warming, "_memory", lambda: 0)
-    started, usual = [], reading.warm
-    monkeypatch.setattr(reading, "warm", lambda *given: started.append(usual(*given)))
+def test_a_small_index_is_not_worth_a_thread_and_a_huge_one_is_left_to_the_system(folder, started, monkeypatch):
+    monkeypatch.setattr(warming, "_WORTH", 1 << 26)
     lw.Index.load(folder)
+    monkeypatch.setattr(warming, "_WORTH", 0)
+    monkeypatch.setattr(warming, "machine_memory", lambda: 1000)
+    lw.Index.load(folder)
+    assert started == [None, None]
+
+
+@pytest.mark.parametrize("error", [OSError("no"), RuntimeError("can't start new thread")])
+def test_where_it_cannot_be_done_nothing_is_lost(folder, digits_split, started, monkeypatch, error):
+    def fail(*_):
+        raise error
+
+    open_before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+    monkeypatch.setattr(os, "dup" if isinstance(error, OSError) else "_unused", fail, raising=False)
+    monkeypatch.setattr(warming.threading.Thread, "start", fail)
+    index = lw.Index.load(folder)
     assert started == [None]
+    assert len(index.search(digits_split[2][:1], 10).ids[0]) == 10
+    del index
+    assert len(os.listdir("/proc/self/fd")) <= open_before + 20  # noqa: PTH208  maps hold theirs until they are freed
+
+
+def test_files_that_a_vacuum_takes_meanwhile(folder, started, monkeypatch):
+    """What is there still is read; the thread ends."""
+    monkeypatch.setattr(warming, "_read_all", lambda place, entries: held.append((place, entries)))
+    held = []
+    lw.Index.load(folder)
+    started[-1].join()
+    monkeypatch.undo()
+    (place, entries) = held[0]
+    (folder / "data" / entries[0].file).unlink()
+    warming._read_all(place, entries)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(place.handle)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,8 +11,8 @@ import scipy.sparse as sp
 from longwave.errors import LongwaveWarning
 from longwave.filters import LowPass
 from longwave.rows.vectors import top_k
-from longwave.solvers import ChebyshevFilter, ConjugateGradient, Solver, Spectral, System
-from longwave.types import Filter
+from longwave.solvers import BestFirst, ChebyshevFilter, ConjugateGradient, Solver, System
+from longwave.types import Filter, Solution
 
 # Vertices that ask, and hits that are compared.
 _ASKED, _HITS = 16, 50
@@ -32,12 +33,11 @@ def fidelity(system: System, filter: Filter, solver: Solver, *, seed: int = 0) -
     chosen = np.sort(np.random.default_rng(seed).choice(able, size=min(_ASKED, len(able)), replace=False))
     own = sp.csr_array((np.ones(len(chosen)), (np.arange(len(chosen)), chosen)), shape=(len(chosen), matrix.shape[0]))
     y = sp.csr_array(matrix[chosen] + own, dtype=np.float32)
-    true: Solver = ConjugateGradient(1e-4) if isinstance(filter, LowPass) else ChebyshevFilter(1e-4)
+    true: Callable[..., Solution] = ConjugateGradient(1e-4) if isinstance(filter, LowPass) else ChebyshevFilter(1e-4)
+    if isinstance(filter, LowPass) and isinstance(solver, BestFirst):
+        true = solver.exactly
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LongwaveWarning)
-        scores, local = true(system, y, filter).scores, float(getattr(solver, "local", 1.0))
-        if local < 1:
-            scores = local * scores + (1 - local) * Spectral()(system, y, filter).scores
-        exact, _ = top_k(scores, _HITS)
+        exact, _ = top_k(true(system, y, filter).scores, _HITS)
         found, _ = top_k(solver(system, y, filter).scores, _HITS)
     return float(np.mean([len(np.intersect1d(a, b)) / _HITS for a, b in zip(exact, found, strict=True)]))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from longwave.errors import InputError, ResourceError
 from longwave.graph.lists.rounds import LEAST_WIDTH
+from longwave.machine import machine_memory
 from longwave.spectrum import Exact, Method
 from longwave.stores.links import CODED
 
@@ -96,18 +95,6 @@ def largest_rank(work: Work, memory: int, *, component: int | None = None) -> in
         trial = replace(work, method=replace(method, rank=middle))  # type: ignore[type-var]
         low, high = (middle, high) if trial.peak(component=component) <= memory else (low, middle - 1)
     return low or None
-
-
-def machine_memory() -> int | None:
-    """Bytes of main memory that this process may use: the machine's, or less where a container says so."""
-    try:
-        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError, AttributeError):
-        return None
-    try:
-        return min(total, int(Path("/sys/fs/cgroup/memory.max").read_text("utf-8")))
-    except (OSError, ValueError):  # no such file, or "max"
-        return total
 
 
 def parse_size(text: str | int) -> int:

@@ -39,6 +39,8 @@ from longwave.types import Array, Neighbors, Progress, Sparse
 
 # Numbers of a basis beyond which it is kept in a byte each: 64 MB as float32.
 _MANY = 1 << 24
+# Of the mean degree, added to every degree where scores are balanced (`Snapshot.gains`).
+_LEAST_DEGREE = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,6 +211,7 @@ def settings_of(options: Options, made: Stages) -> Settings:
         "recall": made.recall,
         "kernel": kernels.text_of(made.kernel),
         "balanced": bool(options.balanced),
+        "least_degree": _LEAST_DEGREE if options.balanced else 0.0,
         "spectrum": repr(made.method),
         "rank": None if made.method is None else made.method.rank,
         "automatic": tuple(

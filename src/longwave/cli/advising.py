@@ -11,7 +11,6 @@ from rich.table import Table
 from longwave import filters, storage
 from longwave.advice import rank as ranks
 from longwave.advice import scale
-from longwave.advice.memory import machine_memory as memory_here
 from longwave.advice.memory import parse_size, show
 from longwave.cli import options as o
 from longwave.cli.application import app
@@ -21,6 +20,7 @@ from longwave.errors import InputError, plural
 from longwave.graph import weights as kernels
 from longwave.graph.mutual import Graph
 from longwave.index import Index
+from longwave.machine import machine_memory as memory_here
 from longwave.progress import bars
 from longwave.spectrum import Exact
 from longwave.spectrum.advised import Advised

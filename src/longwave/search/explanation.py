@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,14 +10,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from longwave.errors import plural
+from longwave.filters import LowPass
 from longwave.items.items import Items
-from longwave.search.defaults import own_solver, solver_within
+from longwave.search.defaults import own_solver
 from longwave.search.snapshot import Snapshot
-from longwave.solvers import BestFirst, ChebyshevFilter, Solver, Spectral, System
-from longwave.types import Array, Filter, Sparse
-
-# A search that walks is nearly exact; what it consists of is computed as well as that.
-_TOLERANCE = 1e-4
+from longwave.solvers import BestFirst, ChebyshevFilter, Spectral, System
+from longwave.types import Array, Filter, Solution, Sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +78,9 @@ class Route:
     path: NDArray[np.int64]
 
 
-def route(system: System, observation: Sparse, target: int, filter: Filter, solver: Solver | None = None) -> Route:
+def route(
+    system: System, observation: Sparse, target: int, filter: Filter, solver: Callable[..., Solution] | None = None
+) -> Route:
     """h(𝒲) is symmetric, so the score of a target is Σ_j (h(𝒲) p)_j y_j, p its row of Σ. observation: CSR (1, n)."""
     pulse = sp.csr_array(system.targets_of[:, [target]].T, dtype=np.float32)  # p: (1, n)
     alone = System(system.normalized, system.spectrum)
@@ -118,7 +119,8 @@ def explain(
     """Why an item was found. observation: y, CSR (1, n). place: the item's number. score, similarity: as found."""
     items = snapshot.items
     target = int(items.target_of(np.array([place]))[0])
-    solver = solver_within(_TOLERANCE, filter, True) if isinstance(own_solver(snapshot), BestFirst) else None
+    own = own_solver(snapshot)
+    solver = own.exactly if isinstance(own, BestFirst) and isinstance(filter, LowPass) else None
     way = route(snapshot.system, observation, target, filter, solver)
     return Explanation(
         score,

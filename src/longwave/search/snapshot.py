@@ -29,9 +29,6 @@ from longwave.types import Array, Sparse
 
 __all__ = ["Added", "Block", "Snapshot", "fields_of"]
 
-# Of the mean degree: what is far below it counts as this much.
-_THREAD = 0.01
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Snapshot:
@@ -146,21 +143,25 @@ class Snapshot:
 
     @cached_property
     def gains(self) -> NDArray[np.float32] | None:
-        """(d + ε)^{−1/2} of every vertex, ε a hundredth of the mean degree; None for scores as the paper has them. (n,)
+        """(d + ε)^{−1/2} of every vertex; None for scores as the paper has them. (n,)
 
-        Without ε, what hangs on a vertex by a thread would be as good as that, and the errors of a stored basis would
-        be multiplied by thousands.
+        ε is a share of the mean degree, a hundredth where nothing else is said. Without it, what hangs on a vertex by a
+        thread would be as good as that, and the errors of a stored basis would be multiplied by thousands. Indexes that
+        were built before there was an ε have 0: it is in what they store.
         """
         if not self.settings.balanced:
             return None
         degrees = self.graph.degrees
-        linked = degrees > 0
-        least = _THREAD * float(degrees.mean(where=linked)) if linked.any() else 1.0
-        return np.asarray((degrees + least) ** -0.5, dtype=np.float32)
+        linked = np.isfinite(degrees) & (degrees > 0)
+        if not linked.any():
+            return np.ones(len(degrees), dtype=np.float32)
+        share = self.settings.least_degree
+        added = np.where(linked, degrees, 0.0) + share * float(degrees.mean(where=linked))
+        return np.where(added > 0, np.maximum(added, 1e-9), 1.0).astype(np.float32) ** np.float32(-0.5)
 
     @cached_property
     def vertex_pooling(self) -> Sparse | None:
-        """Σ from the vertices of the graph to their items, where scores are balanced times D^{−1/2}."""
+        """Σ from the vertices of the graph to their items, where scores are balanced times `gains`."""
         if self.pooling is None or self.gains is None:
             return self.pooling
         data = self.pooling.data * self.gains[self.pooling.indices]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from longwave.filters import LowPass
 from longwave.registry import register
+from longwave.solvers.conjugate_gradient import ConjugateGradient
 from longwave.solvers.graph_walk import Walking, ground_of, walk
 from longwave.solvers.spectral import Spectral
 from longwave.solvers.system import System
@@ -45,6 +46,12 @@ class BestFirst(Walking):
             found = walk(ground_of(system), vertices, y, filter, solver, count=_WHOLE, walking=self)
             scores[found.targets] = found.scores
         return solution
+
+    def exactly(self, system: System, observation: Sparse, filter: LowPass, tolerance: float = 1e-4) -> Solution:
+        """The scores of all targets without a walk: what a search should find. CSR (q, n) -> scores (q, targets)"""
+        solution = ConjugateGradient(tolerance)(system, observation, filter)
+        basis = Spectral(self.complement)(system, observation, filter).scores
+        return replace(solution, scores=basis + np.float32(self.local) * (solution.scores - basis))
 
     def serves(self, system: System) -> bool:
         """Whether the basis is cut, and every vertex is an item: else `Spectral` is exact, or the only one there is."""

@@ -55,10 +55,10 @@ _LAST_WALK = (1 << 31) - 1
 class Walking:
     """How far a walk goes, and how well it solves.
 
-    margin: it ends when no score at the rim is above margin · that of the last hit. At 1 nothing better can lie beyond,
-    as far as the scores are right; below 1 there is room for their errors. With 100,000 × 512 vectors and 100 hits, the
-    walk finds .968 of what the same scores of all vertices have at 1, .977 at 0.9 and .983 at 0.8, in 1, 1.14 and 1.32
-    times the time; the mAP of five collections is the same to 0.02 points.
+    margin: it ends when no score at the rim is above margin · that of the last hit. At 1 hardly anything better lies
+    beyond, as far as the scores are right; below 1 there is room for their errors. With 100,000 × 512 vectors and 100
+    hits, the walk finds .968 of what the same scores of all vertices have at 1, .977 at 0.9 and .983 at 0.8, in 1, 1.14
+    and 1.32 times the time; the mAP of five collections is the same to 0.02 points.
     least, most: vertices that are expanded for each hit, at least and at most; on a plateau of equal scores the rule
     alone would go on for ever. local: how much is kept of the short waves, which the basis leaves out and the solve
     of 𝓛_α x = y on the expanded ones puts back, for `LowPass`. At 1 the scores are those of the exact solution, at 0

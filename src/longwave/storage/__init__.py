@@ -27,7 +27,7 @@ may stand, `cleaning` removes what no version needs, `saving` replaces all of an
 from longwave.storage.cleaning import Vacuumed
 from longwave.storage.disk import DISK, Files, Opened
 from longwave.storage.manifest import FORMAT, FORMAT_VERSION, Commit, Entry, plain
-from longwave.storage.reading import Report, State, history, is_index, read, size, verify
+from longwave.storage.reading import Report, State, history, is_index, read, verify
 from longwave.storage.saving import save
 from longwave.storage.target import check_target
 from longwave.storage.writing import Kept, Writer, vacuum, writer
@@ -40,7 +40,6 @@ __all__ = [
     "verify",
     "history",
     "is_index",
-    "size",
     "check_target",
     "plain",
     "State",

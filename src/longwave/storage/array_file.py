@@ -9,6 +9,7 @@ import os
 import re
 import uuid
 import zlib
+from contextlib import suppress
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -67,7 +68,7 @@ def read_array(folder: Opened, name: str, entry: Entry, verify: bool) -> Array:
             buffer: Any = content
             if content is None:
                 buffer = mmap.mmap(opened.fileno(), size, access=mmap.ACCESS_READ)
-                advise(buffer, "RANDOM")  # the header alone, and not the megabytes behind it
+                _advise(buffer, "RANDOM")  # the header alone, and not the megabytes behind it
     except FileNotFoundError:
         raise CorruptIndexError(
             f"{folder.path} lacks {entry.file} ({name}); copy the whole folder, or build the index again"
@@ -76,7 +77,7 @@ def read_array(folder: Opened, name: str, entry: Entry, verify: bool) -> Array:
         raise CorruptIndexError(f"{file} ({name}) cannot be mapped: {error}; build the index again") from error
     start = _header_length(buffer, entry.shape, dtype)
     if content is None:
-        advise(buffer, "NORMAL")
+        _advise(buffer, "NORMAL")
     if start is None or start + math.prod(entry.shape) * dtype.itemsize != size:
         raise CorruptIndexError(
             f"{file} ({name}) does not have the shape or type its manifest states; build the index again"
@@ -91,10 +92,11 @@ def read_array(folder: Opened, name: str, entry: Entry, verify: bool) -> Array:
     return array
 
 
-def advise(mapped: mmap.mmap, how: str) -> None:
+def _advise(mapped: mmap.mmap, how: str) -> None:
     """Tell the system how a map will be read, where it listens: "RANDOM", or "NORMAL" with much around each place."""
     if hasattr(mapped, "madvise"):  # not on Windows
-        mapped.madvise(getattr(mmap, f"MADV_{how}"))
+        with suppress(OSError):
+            mapped.madvise(getattr(mmap, f"MADV_{how}"))
 
 
 def _is_text(array: Array) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -93,7 +92,8 @@ def read(path: str | Path, version: int | None = None, *, verify: bool = False, 
     """
 
     def work(root: Opened, found: Found) -> State:
-        return load_state(root, found, verify=verify, known=known, warmed=not verify)
+        ahead = not verify and (known is None or known.number > 0)  # of an old folder, nothing is known to be the same
+        return load_state(root, found, verify=verify, known=known, warmed=ahead)
 
     return _steadily(Path(path), version, work)
 
@@ -171,15 +171,6 @@ def is_index(path: str | Path) -> bool:
             return standing(root) == "index"
     except (StorageError, OSError):
         return False
-
-
-def size(path: str | Path) -> int:
-    """Bytes of all arrays in a folder, of whatever version; 0 where they cannot be looked at."""
-    try:
-        with os.scandir(Path(path) / DATA) as files:
-            return sum(file.stat(follow_symlinks=False).st_size for file in files)
-    except OSError:
-        return 0
 
 
 def standing(root: Opened) -> str:

@@ -37,11 +37,11 @@ class Defaults:
 class Settings:
     """How an index was built: what was asked for, what was possible (`k_used`), the lists' measured recall.
 
-    kernel: as `graph.weights.parse` reads it. balanced: scores are divided by the root of a vertex's degree. fidelity:
-    what the basis finds of the exact answer, measured on vertices of the collection; None if it was not. plan: how
-    searches are carried out. rows: the filter of stored rows. vectors_as, basis_as: what is kept in fewer bytes.
-    automatic: options that were left to the graph, such as "kernel". given_edges: of the user's own graph, of which
-    the index keeps no more than what they became part of.
+    kernel: as `graph.weights.parse` reads it. balanced: scores are divided by the root of a vertex's degree, to which
+    `least_degree` of the mean degree is added. fidelity: what the basis finds of the exact answer, measured on vertices
+    of the collection; None if it was not. plan: how searches are carried out. rows: the filter of stored rows.
+    vectors_as, basis_as: what is kept in fewer bytes. automatic: options that were left to the graph, such as "kernel".
+    given_edges: of the user's own graph, of which the index keeps no more than what they became part of.
     """
 
     k: int
@@ -67,6 +67,7 @@ class Settings:
     automatic: tuple[str, ...] = ()
     given_edges: int = 0
     edge_weight: float = 1.0
+    least_degree: float = 0.0
 
     @classmethod
     def parse(cls, entries: Any) -> Settings:
@@ -101,7 +102,7 @@ _RANGES = {
     **dict.fromkeys(("k", "neighbors", "min_rank"), (1, 2**31 - 1)),
     **dict.fromkeys(("k_used", "rank", "effort"), (0, 2**31 - 1)),
     **dict.fromkeys(("seed", "error", "given_edges", "edge_weight"), (0, math.inf)),
-    **dict.fromkeys(("recall", "sparsity", "fidelity"), (0, 1)),
+    **dict.fromkeys(("recall", "sparsity", "fidelity", "least_degree"), (0, 1)),
 }
 
 
