@@ -2,10 +2,10 @@
 
     python -m benchmarks.short_waves
 
-A cut basis leaves short waves out, the exact solution has all of them. mAP for shares from 0, the basis alone, to 1, all
-of them, without a walk, on all collections whose basis is cut by default; and on Oxford with 9,144 distractors.
-Then, for every kind of collection (buildings, clothes, texts), the share that is best on the mean of the others, and
-how far that is behind the better of the basis and the exact solution.
+A cut basis leaves short waves out, the exact solution has all of them. mAP for shares from 0, the basis alone, to 1,
+without a walk, on all collections whose basis is cut by default, and on Oxford with 9,144 distractors. Then, for every
+kind of collection (buildings, clothes, texts), the share that is best on the mean of the others, and how far that is
+behind the better of the basis and the exact solution.
 """
 
 import warnings
