@@ -171,8 +171,8 @@ check({parent}, {equal})
 TURNS = """
 import os, signal, threading
 import longwave
-from longwave.threads import turn
-for _ in range(len(os.sched_getaffinity(0))):
+from longwave.threads import turn, turns
+for _ in range(turns()):
     turn().__enter__()
 one_more = threading.Thread(target=turn().__enter__, daemon=True)
 one_more.start()

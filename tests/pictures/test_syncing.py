@@ -174,7 +174,9 @@ def test_a_picture_that_was_added_is_described_as_in_a_build(place, small, encod
             wanted = whole.vectors[[item] if whole.item_of is None else whole.item_of == item]
             found = rows(collection.index, name)
             assert found.shape == wanted.shape
-            np.testing.assert_allclose(np.sort(found @ wanted.T)[:, -1], 1, atol=1e-3)
+            # A mixture of regions may come to rest a little elsewhere, after the last bit of a product.
+            near = 0.05 if treatment.reduce else 1e-3
+            np.testing.assert_allclose(np.sort(found @ wanted.T)[:, -1], 1, atol=near)
 
 
 @every_kind

@@ -23,7 +23,7 @@ def test_pca_makes_the_covariance_the_identity(vectors):
     white = whitening(vectors)
     np.testing.assert_allclose(covariance(white), np.eye(40), atol=1e-3)
     np.testing.assert_allclose(white.mean(axis=0), 0, atol=1e-3)
-    np.testing.assert_array_equal(whitening.cut(10)(vectors), white[:, :10])
+    np.testing.assert_allclose(whitening.cut(10)(vectors), white[:, :10], atol=1e-5)  # another product of BLAS
 
 
 def test_shrinkage_keeps_weak_directions_weak(vectors):

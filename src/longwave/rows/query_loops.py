@@ -1,8 +1,9 @@
 """One query of one vector, compiled (numba), imported late like `compiled`.
 
 These are the formulas of `search.observation`, `search.trust` and `search.blending.Anchor` for a single row, in the
-calling thread and without the interpreter lock: on so few numbers, numpy spends its time between the operations. Tests
-hold them against each other.
+calling thread: on so few numbers, numpy spends its time between the operations. Tests hold them against each other.
+What takes long gives up the interpreter's lock. What takes microseconds does not: others would take the lock, and
+waiting for it again takes longer.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ FOUND, GAVE_UP, SEVERAL_PARTS = 0, 1, 2
 _ROUNDING = 1e-6
 
 
-@_serial(nogil=True)
+@_serial()
 def unit_rows(rows: Array, out: Array) -> int:
     """Rows of length 1, float32. (n, d) -> the first row that has no direction: zero, or not finite; −1 for none"""
     for i in range(rows.shape[0]):
@@ -47,7 +48,7 @@ def _squared_distance(product: Any) -> Any:
     return max(2.0 - 2.0 * product, 0.0)
 
 
-@_serial(nogil=True)
+@_serial()
 def observe(
     ids: Array, products: Array, count: int, neighbor: int, steepness: float, exponent: float, scales: Array
 ) -> Any:
@@ -81,14 +82,14 @@ def observe(
     return vertices[:size], y[:size]
 
 
-@_serial(nogil=True)
+@_serial()
 def observed(near: Array, nearness: Array, observing: Any, scales: Array, n: int, outside: Any) -> Any:
     """y on the n vertices, also of what is outside of the graph. Parameters as for `second_search`."""
     vertices, y = observe(near, nearness, *observing, scales)
     return (vertices, y) if outside is None else handed_on(vertices, y, n, outside[0])
 
 
-@_serial(nogil=True)
+@_serial()
 def trust_features(
     ids: Array, products: Array, asked: int, vertices: Array, y: Array, reach: Array, labels: Array, sizes: Array
 ) -> Any:
@@ -122,7 +123,7 @@ def anchored(
     ids: Array,
     products: Array,
     same: float,
-    seventh: float,
+    seventh: int,
     weight: float,
     steepness: float,
     root: float,
@@ -131,8 +132,8 @@ def anchored(
     """Scores by `Anchor`. targets, scores: candidates. peak: the largest score of all. ids, products: the query's list.
 
     values, scales: the vectors. beyond: products of the last targets, which are outside of the graph. same: products
-    from which a vector is the query itself. seventh: that of its 7th neighbour. last: the weight of what only orders
-    ties. -> the targets in order, best first, ties by lower number, and their scores (n,)
+    from which a vector is the query itself. seventh: the neighbour whose product is the spread. last: the weight of
+    what only orders ties. -> the targets in order, best first, ties by lower number, and their scores (n,)
     """
     n, inside = targets.shape[0], targets.shape[0] - beyond.shape[0]
     similar, numbers = np.empty(n, dtype=np.float32), np.empty(inside, dtype=np.int32)
@@ -144,7 +145,7 @@ def anchored(
     nearest = products[0]
     for i in range(n):
         nearest = max(nearest, similar[i])
-    spread = max(1.0 - seventh, 1e-6)
+    spread = max(1.0 - np.float64(products[min(seventh, products.shape[0]) - 1]), 1e-6)
     mixed = np.empty(n, dtype=np.float32)
     for i in range(n):
         share = scores[i] / peak if peak > 0 else np.float32(0)
@@ -165,8 +166,8 @@ def anchored(
     return order, mixed
 
 
-@_serial(nogil=True)
-def second_search(
+@jit
+def _candidates(
     ids: Array,
     products: Array,
     near: Array,
@@ -189,15 +190,8 @@ def second_search(
     stamp: int,
     trusting: Any,
 ) -> Any:
-    """From the lists of a query to its candidates: what lies between the first search and the blend, in one call.
+    """From the lists of a query to its candidates. Parameters as for `second_search`.
 
-    Where all of y is in one part of U, as nearly always. ids, products: the nearest vertices. near, nearness: the same
-    where nothing is outside of the graph, else the nearest of both; numbers from n on are outside. observing: arguments
-    of `observe`, beside the list and the scales. part_of: (n,), of the vertices; part: that of the nearest. graph,
-    rows, limits, gains, balance, allowed, waves, stamps, stamp: for `search_part`. fallback: all
-    targets that are allowed, which are the candidates where the walk does not find enough; (0,) for none. wanted: hits
-    that there must be. outside: None, or ψ to hand y on with, ψᵀ, ψ, and
-    the sum of ψ of each target. trusting: for `trust_features`.
     -> candidates, those outside last; their scores; the largest score of all; what trust is made of; how it ended
     """
     n = part_of.shape[0]
@@ -235,6 +229,73 @@ def second_search(
         made_of = entries_of(targets, n, outside[2])
         put_sums(targets, n, outside[2], values_at(made_of, part_of, part, *after), scores)
     return targets, scores, peak_of(values), known, ended
+
+
+@_serial(nogil=True)
+def second_search(
+    query: Array,
+    ids: Array,
+    products: Array,
+    near: Array,
+    nearness: Array,
+    observing: Any,
+    scales: Array,
+    part_of: Array,
+    part: int,
+    graph: Any,
+    rows: Any,
+    limits: Any,
+    gains: Array,
+    balance: Array,
+    allowed: Array,
+    fallback: Array,
+    wanted: int,
+    outside: Any,
+    trusting: Any,
+    vectors: Any,
+    mixing: Any,
+    waves: Array,
+    stamps: Array,
+    stamp: int,
+) -> Any:
+    """From the lists of a query to its candidates in order: all that lies behind the first search, in one call.
+
+    Where all of y is in one part of U, as nearly always. ids, products: the nearest vertices. near, nearness: the same
+    where nothing is outside of the graph, else the nearest of both; numbers from n on are outside. observing: arguments
+    of `observe`, beside the list and the scales. part_of: (n,), of the vertices; part: that of the nearest. graph,
+    rows, limits, gains, balance, allowed, waves, stamps, stamp: for `search_part`. fallback: all
+    targets that are allowed, which are the candidates where the walk does not find enough; (0,) for none. wanted: hits
+    that there must be. outside: None, or ψ to hand y on with, ψᵀ, ψ, and
+    the sum of ψ of each target. trusting: for `trust_features`. vectors, mixing: for `anchored`.
+    -> candidates, best first, and their scores by `Anchor`; where something is outside of the graph, those outside
+    last, not blended yet; the largest score of all; what trust is made of; how it ended
+    """
+    targets, scores, peak, known, ended = _candidates(
+        ids,
+        products,
+        near,
+        nearness,
+        observing,
+        scales,
+        part_of,
+        part,
+        graph,
+        rows,
+        limits,
+        gains,
+        balance,
+        allowed,
+        fallback,
+        wanted,
+        outside,
+        waves,
+        stamps,
+        stamp,
+        trusting,
+    )
+    if outside is None and targets.shape[0] > 0:
+        targets, scores = anchored(*vectors, scores[:0], query, targets, scores, peak, near, nearness, *mixing)
+    return targets, scores, peak, known, ended
 
 
 @jit

@@ -102,7 +102,8 @@ def _read_of(snapshot: Snapshot) -> _Read | None:
 class _Candidates(NamedTuple):
     """targets, scores: (c,). peak: the largest score of all that was reached. known: what trust is made of.
 
-    gave_up: whether there are others, farther than the walk went.
+    gave_up: whether there are others, farther than the walk went. blended: whether they are in order, best first, and
+    their scores those of the hits.
     """
 
     targets: NDArray[np.int64]
@@ -110,6 +111,7 @@ class _Candidates(NamedTuple):
     peak: float
     known: tuple[float, float, float]
     gave_up: bool
+    blended: bool
 
 
 def serves(snapshot: Snapshot, solver: Solver | Euclidean, blend: Blending | None) -> bool:
@@ -199,7 +201,7 @@ class Question:
     filter: Filter
     solver: BestFirst
     observing: tuple[int, int, float, float]
-    mixing: tuple[float, float, float, float]
+    mixing: tuple[float, int, float, float, float, float]
     _ready: dict[tuple[int, bool], tuple[Any, ...]] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -210,7 +212,7 @@ class Question:
         read, kernel, added = _read(snapshot), snapshot.similarity, snapshot.added
         assert read is not None
         assert isinstance(kernel, Local)
-        live = snapshot.live_added
+        live, same = snapshot.live_added, 1 - SAME * snapshot.dimension**0.5
         # Numbers of one kind, whatever the user gave: the loops would be compiled again for each other kind.
         return cls(
             read=read,
@@ -230,7 +232,7 @@ class Question:
             filter=filter,
             solver=solver,
             observing=(int(neighbors), kernel.neighbor, float(kernel.query_steepness), float(kernel.exponent)),
-            mixing=(float(blend.weight), float(blend.steepness), float(blend.root), LAST),
+            mixing=(same, SPREAD, float(blend.weight), float(blend.steepness), float(blend.root), LAST),
         )
 
     def answer(self, region: NDArray[np.float32]) -> Hits | None:
@@ -263,17 +265,19 @@ class Question:
 
     def _second(self, query: NDArray[np.float32], found: Neighbors, near: Neighbors) -> _Ranked | None:
         """From the lists of a query to its hits."""
-        candidates = self._candidates(found, near, fallback=self.few)
+        candidates = self._candidates(query, found, near, fallback=self.few)
         if candidates is None:
             return None
         hits = self._rank(query, near, candidates)
         if self.allowed is not None and not self.few and (hits is None or candidates.gave_up):
-            candidates = self._candidates(found, near, fallback=True)
+            candidates = self._candidates(query, found, near, fallback=True)
             hits = None if candidates is None else self._rank(query, near, candidates)
         return hits
 
-    def _candidates(self, found: Neighbors, near: Neighbors, *, fallback: bool) -> _Candidates | None:
-        """Targets that may be hits, those outside of the graph last; None where nothing is observed.
+    def _candidates(
+        self, query: NDArray[np.float32], found: Neighbors, near: Neighbors, *, fallback: bool
+    ) -> _Candidates | None:
+        """Targets that may be hits, those outside of the graph last if not blended; None where nothing is observed.
 
         fallback: all that are allowed, if need be.
         """
@@ -287,19 +291,18 @@ class Question:
             scratch = ground.borrow()
             try:
                 targets, scores, peak, known, ended = query_loops.second_search(
+                    query,
                     *lists,
-                    self.observing,
-                    read.scales,
                     *ready,
                     np.zeros(len(gains), dtype=np.float32),
                     scratch.stamps,
                     scratch.next_walk(),
-                    read.trusting,
                 )
             finally:
                 ground.give_back(scratch)
             if ended != query_loops.SEVERAL_PARTS:
-                return _Candidates(targets, scores, peak, known, ended == query_loops.GAVE_UP)
+                gave_up, blended = ended == query_loops.GAVE_UP, read.outside is None
+                return _Candidates(targets, scores, peak, known, gave_up, blended)
         vertices, y = query_loops.observed(*lists[2:], self.observing, read.scales, ground.n, read.outside)
         if not len(vertices):
             return None
@@ -313,7 +316,7 @@ class Question:
         }
         own, count = _SPECTRAL[self.solver.complement], self.candidates
         walked = walk(ground, vertices, y, self.filter, own, count=count, more=more, **walking)
-        return _Candidates(walked.targets, walked.scores, walked.peak, known, gave_up=False)
+        return _Candidates(walked.targets, walked.scores, walked.peak, known, gave_up=False, blended=False)
 
     def _open(self, fallback: bool) -> tuple[NDArray[np.int64], float]:
         """Targets that are all scored, if need be, and how many the walk may reckon with, of all."""
@@ -321,15 +324,17 @@ class Question:
         return every, 1.0 if 0 < len(every) < _ALL_SCORED * self.candidates else self.share
 
     def _make_ready(self, part: int, fallback: bool) -> tuple[Any, ...]:
-        """What `second_search` takes in one part of U, from the part on, whatever the query is; and the gains."""
+        """What `second_search` takes in one part of U, whatever the query is; and the gains."""
         ground, solver = self.ground, self.solver
         every, share = self._open(fallback)
         gains, at_zero = ground.gains(self.filter, _SPECTRAL[solver.complement])
         gains = gains[ground.columns[part]]
         passed = at_zero if solver.complement else 0.0
         walking = limits(ground, passed, self.filter, self.candidates, solver, share)
+        read = self.read
         within = ground.part_of, part, ground.graph, ground.rows[part], walking, gains, ground.balance
-        made = (*within, self.mask, every, self.count, self.read.outside), gains
+        after = self.mask, every, self.count, read.outside, read.trusting, read.rows, self.mixing
+        made = (self.observing, read.scales, *within, *after), gains
         self._ready[part, fallback] = made
         return made
 
@@ -337,26 +342,15 @@ class Question:
         """The best candidates; None where they are too few."""
         from longwave.rows import query_loops
 
-        items, targets, beyond = self.items, candidates.targets, _NO_NUMBERS
-        if (len(targets) if self.allowed is not None else items.count_in(targets)) < self.count:
+        items, best, mixed, peak = self.items, candidates.targets, candidates.scores, candidates.peak
+        if (len(best) if self.allowed is not None else items.count_in(best)) < self.count:
             return None
-        outside, n = self.stores[1], self.ground.n
-        if outside is not None:
-            beyond = outside[0].rows(targets[targets >= n] - n) @ query
-        ids, products = near.ids[0], near.similarities[0]
-        best, mixed = query_loops.anchored(
-            *self.read.rows,
-            beyond,
-            query,
-            targets,
-            candidates.scores,
-            candidates.peak,
-            ids,
-            products,
-            1 - SAME * len(query) ** 0.5,
-            float(products[min(SPREAD, len(products)) - 1]),
-            *self.mixing,
-        )
+        if not candidates.blended:
+            outside, n, beyond = self.stores[1], self.ground.n, _NO_NUMBERS
+            if outside is not None:
+                beyond = outside[0].rows(best[best >= n] - n) @ query
+            lists = near.ids[0], near.similarities[0]
+            best, mixed = query_loops.anchored(*self.read.rows, beyond, query, best, mixed, peak, *lists, *self.mixing)
         count = self.count if items.live is None and self.allowed is None else len(best)
         places, values = items.expand(best[None, :count], mixed[None, :count], self.count, self.allowed)
         return items.ids[places], values, np.array([chance(candidates.known)], dtype=np.float32)
