@@ -237,6 +237,25 @@ def test_explain_has_the_score_of_search(index, digits_split):
     assert told.manifold == pytest.approx(raw.scores[0][raw.ids[0] == hits.ids[0, 2]][0], rel=2e-2)  # both nearly exact
 
 
+def test_of_a_cut_basis_explain_has_the_scores_that_search_has(digits_split):
+    """Half of the short waves, and no warning of what is solved for."""
+    index = lw.Index.build(digits_split[0], spectrum=Advised(rank=20), progress=False)
+    assert index.spectrum.next_eigenvalue is not None
+    differing = 0
+    for query in digits_split[2][:10]:
+        scores = {}
+        for local in (0.0, 0.5, 1.0):
+            found = index.search(query, 20, blend=0, solver=lw.BestFirst(local=local))
+            scores[local] = dict(zip(found.ids[0].tolist(), found.scores[0].tolist(), strict=True))
+        basis, half, exact = scores.values()
+        for item in [item for item in half if item in basis and item in exact][:5]:
+            apart = abs(exact[item] - basis[item])
+            if apart > 0.05 * basis[item]:
+                differing += 1
+                assert index.explain(query, item).manifold == pytest.approx(half[item], abs=0.2 * apart)
+    assert differing >= 5
+
+
 def test_progress_goes_to_the_log_and_can_be_silenced(digits_split, caplog):
     with caplog.at_level(logging.INFO, logger="longwave"):
         lw.Index.build(digits_split[0][:100], progress=False)

@@ -322,7 +322,7 @@ def test_nearly_everything_removed(tmp_path):
 
 def test_numbers_that_cannot_be_kept_go_the_general_way(monkeypatch, collection):
     index, queries = collection
-    odd = lw.BestFirst(margin=np.array(0.8))
+    odd = lw.BestFirst(margin=np.array(1.0))
     np.testing.assert_array_equal(index.search(queries[0], 5, solver=odd).ids, index.search(queries[0], 5).ids)
 
 

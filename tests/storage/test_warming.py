@@ -1,5 +1,6 @@
 """Files that are read ahead: which, and that nothing depends on it."""
 
+import contextlib
 import os
 
 import numpy as np
@@ -42,6 +43,15 @@ def sent(monkeypatch):
     return known
 
 
+def folders_open(folder):
+    """Handles of folders of an index that this process has."""
+    names = []
+    for handle in os.listdir("/proc/self/fd"):  # noqa: PTH208
+        with contextlib.suppress(OSError):
+            names.append(os.readlink(f"/proc/self/fd/{handle}"))  # noqa: PTH115
+    return sum(name.startswith(str(folder)) and not name.endswith(".npy") for name in names)
+
+
 def test_every_mapped_file_is_read_whole(folder, digits_split, started, sent, monkeypatch):
     monkeypatch.setattr(warming, "_CHUNK", 5000)
     expected = lw.Index.load(folder, verify=True).search(digits_split[2], 10).ids
@@ -68,25 +78,36 @@ def test_where_it_cannot_be_done_nothing_is_lost(folder, digits_split, started, 
     def fail(*_):
         raise error
 
-    open_before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+    open_before = folders_open(folder)
     monkeypatch.setattr(os, "dup" if isinstance(error, OSError) else "_unused", fail, raising=False)
     monkeypatch.setattr(warming.threading.Thread, "start", fail)
     index = lw.Index.load(folder)
     assert started == [None]
     assert len(index.search(digits_split[2][:1], 10).ids[0]) == 10
-    del index
-    assert len(os.listdir("/proc/self/fd")) <= open_before + 20  # noqa: PTH208  maps hold theirs until they are freed
+    assert folders_open(folder) == open_before
 
 
-def test_files_that_a_vacuum_takes_meanwhile(folder, started, monkeypatch):
-    """What is there still is read; the thread ends."""
-    monkeypatch.setattr(warming, "_read_all", lambda place, entries: held.append((place, entries)))
+def test_numbers_that_are_places_come_first(folder, started, monkeypatch):
+    """`load` checks all of them."""
+    monkeypatch.setattr(warming, "_read_all", lambda place, entries: (held.extend(entries), os.close(place.handle)))
     held = []
     lw.Index.load(folder)
     started[-1].join()
-    monkeypatch.undo()
-    (place, entries) = held[0]
+    kinds = [np.load(folder / "data" / entry.file, mmap_mode="r").dtype for entry in held]
+    places = [kind.kind == "i" and kind.itemsize > 1 for kind in kinds]
+    assert 0 < sum(places) < len(places)
+    assert places == sorted(places, reverse=True)
+
+
+def test_files_that_a_vacuum_takes_meanwhile(folder, started, sent, monkeypatch):
+    """What is there still is read; the thread ends."""
+    held, read_all = [], warming._read_all
+    monkeypatch.setattr(warming, "_read_all", lambda place, entries: held.append((place, entries)))
+    lw.Index.load(folder)
+    started[-1].join()
+    ((place, entries),) = held
     (folder / "data" / entries[0].file).unlink()
-    warming._read_all(place, entries)
+    read_all(place, entries)
+    assert set(sent) == {str(folder / "data" / entry.file) for entry in entries[1:]}
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(place.handle)

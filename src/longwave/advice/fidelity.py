@@ -1,4 +1,4 @@
-"""How well the basis answers: what it finds of the exact answer, measured when an index is built."""
+"""How well searches answer: what they find of the hits by exact scores, measured when an index is built."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ ENOUGH = 0.93
 
 
 def fidelity(system: System, filter: Filter, solver: Solver, *, seed: int = 0) -> float | None:
-    """The share of the exact answer's first 50 that a solver has among its own, for some vertices of the graph.
+    """The share of the first 50 by exact scores that a solver has among its own, for some vertices of the graph.
 
-    Each asks with its own row of the graph. Where the solver keeps a share of the short waves (`BestFirst.local`), so
-    does the exact answer. None where there is nothing to compare. Takes the time of 16 exact queries.
+    Each asks with its own row of the graph. Exact are scores of all vertices, with neither a cut basis nor a walk; only
+    where the solver keeps a share of the short waves (`BestFirst.local`), the basis has the other share of them. None
+    where there is nothing to compare. Takes the time of 16 exact queries.
     """
     matrix = system.normalized
     able = np.flatnonzero(np.diff(matrix.indptr))

@@ -134,7 +134,7 @@ def in_words(index: Index) -> str:
     chosen = f"The basis has rank {index.spectrum.rank:,}"
     if settings.fidelity is None:
         return f"{first} {chosen}."
-    found = f"{chosen} and finds {settings.fidelity:.0%} of what an exact answer has among its first 50"
+    found = f"{chosen} and finds {settings.fidelity:.0%} of the first 50 hits by exact scores"
     if settings.fidelity >= ENOUGH:
         return f"{first} {found}, which is enough."
     return f"{first} {found}: too little, build with a larger --rank, or search with --tolerance 0.01."

@@ -123,7 +123,7 @@ def _quality(index: Index) -> str:
     if settings.plan.vectors is not None:
         said.append(f"Quick searches find {_share(settings.plan.vectors.recall)} of the nearest vectors (measured).")
     if index.spectrum is not None and settings.fidelity is not None:
-        found = f"Of the 50 best hits of an exact computation, searches find {_share(settings.fidelity)} (measured)"
+        found = f"Of the 50 best hits by exact scores, searches find {_share(settings.fidelity)} (measured)"
         verdict = "good"
         if settings.fidelity >= _AS_GOOD:
             verdict = "as good as exact"
@@ -133,7 +133,7 @@ def _quality(index: Index) -> str:
     elif index.spectrum is not None and index.spectrum.next_eigenvalue is None:
         said.append("Scores are exact.")
     elif index.spectrum is not None:
-        said.append("How near searches come to an exact computation was not measured.")
+        said.append("How near searches come to the exact scores was not measured.")
     for name, stored in (("Vectors", settings.vectors_as), ("The basis", settings.basis_as)):
         if stored is not None:
             verb = "are" if name == "Vectors" else "is"

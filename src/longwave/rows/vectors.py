@@ -15,6 +15,8 @@ Floats = NDArray[np.floating[Any]]
 
 # Rows checked or converted at a time: 2^22 numbers are 32 MB in float64, small beside any collection.
 _BLOCK_NUMBERS = 1 << 22
+# Numbers of queries between which other threads may have the interpreter: a quarter of a millisecond.
+_TURN = 1 << 17
 
 # What to do with arrays of other kinds than numbers: texts, and whatever numpy calls an object.
 _REMEDIES = {
@@ -110,7 +112,7 @@ def unit_queries(queries: ArrayLike, *, dimension: int, name: str = "queries") -
     if rows.ndim == 2 and len(rows):
         rows = plain(rows, np.float32 if rows.dtype == np.float32 else np.float64)
         out = np.empty(rows.shape, dtype=np.float32)
-        if query_loops.unit_rows(rows, out) < 0:
+        if all(query_loops.unit_rows(rows[some], out[some]) < 0 for some in row_blocks(*rows.shape, numbers=_TURN)):
             return out
     unit = normalize(check_vectors(queries, name=name, dimension=dimension))  # says what is wrong
     zero = np.flatnonzero(~unit.any(axis=1))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from longwave.errors import InputError
 from longwave.plan import Plan
 from longwave.search.composition import composition
-from longwave.search.defaults import solver_within
+from longwave.search.defaults import own_solver, solver_within
 from longwave.search.euclidean import Euclidean
 from longwave.search.ranking import best_of
 from longwave.search.scoring import LEAST_SHARE
@@ -91,7 +91,7 @@ def search(
             places, scores = (np.vstack([hits[part] for hits in found if hits is not None]) for part in (0, 1))
             return replace(wanted.hits(places, scores), route="sublinear")
     pagerank = kind == "pagerank"
-    if pagerank and isinstance(solver, BestFirst):
+    if pagerank and isinstance(solver, BestFirst) and solver == own_solver(snapshot):
         solver = replace(solver, local=1.0)  # a definition, not a ranking that short waves may spoil
     system, signal = (_walking(snapshot), _spread(snapshot, y)) if pagerank else (snapshot.system, y)
     solution = solver(system, signal, filter)

@@ -143,7 +143,7 @@ class Snapshot:
 
     @cached_property
     def gains(self) -> NDArray[np.float32] | None:
-        """(d + ε)^{−1/2} of every vertex; None for scores as the paper has them. (n,)
+        """(d + ε)^{−1/2} of every vertex, 1 of one without neighbours; None for scores as the paper has them. (n,)
 
         ε is a share of the mean degree, a hundredth where nothing else is said. Without it, what hangs on a vertex by a
         thread would be as good as that, and the errors of a stored basis would be multiplied by thousands. Indexes that
@@ -155,9 +155,8 @@ class Snapshot:
         linked = np.isfinite(degrees) & (degrees > 0)
         if not linked.any():
             return np.ones(len(degrees), dtype=np.float32)
-        share = self.settings.least_degree
-        added = np.where(linked, degrees, 0.0) + share * float(degrees.mean(where=linked))
-        return np.where(added > 0, np.maximum(added, 1e-9), 1.0).astype(np.float32) ** np.float32(-0.5)
+        added = np.where(linked, degrees, 0.0) + self.settings.least_degree * float(degrees.mean(where=linked))
+        return np.where(linked, np.maximum(added, 1e-9), 1.0).astype(np.float32) ** np.float32(-0.5)
 
     @cached_property
     def vertex_pooling(self) -> Sparse | None:

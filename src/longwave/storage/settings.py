@@ -38,8 +38,8 @@ class Settings:
     """How an index was built: what was asked for, what was possible (`k_used`), the lists' measured recall.
 
     kernel: as `graph.weights.parse` reads it. balanced: scores are divided by the root of a vertex's degree, to which
-    `least_degree` of the mean degree is added. fidelity: what the basis finds of the exact answer, measured on vertices
-    of the collection; None if it was not. plan: how searches are carried out. rows: the filter of stored rows.
+    `least_degree` of the mean degree is added. fidelity: what searches find of the hits by exact scores, measured on
+    vertices of the collection; None if it was not. plan: how searches are carried out. rows: the filter of stored rows.
     vectors_as, basis_as: what is kept in fewer bytes. automatic: options that were left to the graph, such as "kernel".
     given_edges: of the user's own graph, of which the index keeps no more than what they became part of.
     """
