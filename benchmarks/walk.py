@@ -1,6 +1,7 @@
 """The second search by a walk on the graph, against the whole basis, a search over it, and HNSW: one query, one thread.
 
     python -m benchmarks.walk [fashion | online | wide [FOLDER]]       indexes are built once and kept in FOLDER
+    python -m benchmarks.walk threads [FOLDER]                         queries a second from 1, 2 and 8 threads
     python -m benchmarks.walk oxford                                   mAP with distractors, by the walk and by others
 
 fashion: 60,000 pictures of Fashion-MNIST, 200 test pictures as queries. online: the 100,000 × 512 vectors and the 200
@@ -8,7 +9,7 @@ queries of `benchmarks.online`; wide: the same with 2,048 dimensions. `Index.bui
 float32, so that other kinds can be made of it; at this size int8 is what a build stores. quick: `longwave.QUICK`; all
 short waves: `BestFirst(local=1)`, which follows the exact solution. "Walk and solve" has all short waves, too.
 Beside the second search alone, end to end: against HNSW for 10 neighbours, and for as many hits, at a recall of .98 on
-these queries; and the throughput of 1, 2 and 8 threads.
+these queries. threads: the throughput of 1, 2 and 8 threads on the three indexes that the others have kept.
 Overlap of the first 100 with the solution of 𝓛_α x = y by conjugate gradients to 1e-5. All methods answer in turn,
 several times over, so that a busy machine is busy for all: `milliseconds` and `p99` are over all answers, `quiet` is
 the median over the queries of the fastest answer to each. BLAS, faiss and numba have one thread.
@@ -136,7 +137,6 @@ def main(which="fashion", folder="walk-indexes"):
     with threadpool_limits(1):
         second_searches(add, index, ground, y, truth)
         end_to_end(add, index, paper, vectors, asked)
-        throughput(add, index, asked)
         if labels is not None:
             judge(add, index, queries[:JUDGED], labels)
     add("load after", load=os.getloadavg())
@@ -237,26 +237,42 @@ def solve(index, asked, solver):
     return np.vstack([index.search(part, HITS, solver=solver).ids for part in np.array_split(asked, 10)])
 
 
-def throughput(add, index, asked, seconds=3.0):
-    """Queries in a second from several threads, and whether every answer is that of one thread."""
-    alone = [index.search(query, HITS).ids for query in asked]
-    rates = {}
-    for count in (1, 2, 8):
-        until, done, wrong = time.perf_counter() + seconds, [0] * count, [0] * count
+def throughput(folder="walk-indexes", rounds=7, seconds=1.0):
+    """Queries in a second from several threads, in turn, and whether every answer is that of one thread."""
+    folder, add = Path(folder), measure.recorder("walk-threads", hits=HITS, load_before=os.getloadavg())
+    for which in ("fashion", "online", "wide"):
+        index = Index.load(folder / which).compress(basis="int8")  # as a build stores it at this size
+        asked = queries_of(which)
+        alone = [index.search(query, HITS).ids for query in asked]
+        rates, wrong = {count: [] for count in (1, 2, 8)}, dict.fromkeys((1, 2, 8), 0)
+        for _ in range(rounds):
+            for count in rates:
+                until, done, missed = time.perf_counter() + seconds, [0] * count, [0] * count
 
-        def work(number, until=until, done=done, wrong=wrong):
-            while time.perf_counter() < until:
-                query = (done[number] + 13 * number) % len(asked)
-                wrong[number] += not np.array_equal(index.search(asked[query], HITS).ids, alone[query])
-                done[number] += 1
+                def work(number, until=until, done=done, missed=missed, index=index, asked=asked, alone=alone):
+                    while time.perf_counter() < until:
+                        query = (done[number] + 13 * number) % len(asked)
+                        missed[number] += not np.array_equal(index.search(asked[query], HITS).ids, alone[query])
+                        done[number] += 1
 
-        threads = [threading.Thread(target=work, args=(number,)) for number in range(count)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        rates[count] = sum(done) / seconds
-        add(f"{count} threads", per_second=rates[count], times_one=rates[count] / rates[1], wrong=sum(wrong))
+                threads = [threading.Thread(target=work, args=(number,)) for number in range(count)]
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
+                rates[count].append(sum(done) / seconds)
+                wrong[count] += sum(missed)
+        for count, found in rates.items():
+            times = np.divide(found, rates[1])
+            spread = {"times_one": float(np.median(times)), "least": times.min(), "most": times.max()}
+            add(f"{which}, {count} threads", per_second=float(np.median(found)), **spread, wrong=wrong[count])
+
+
+def queries_of(which):
+    """The queries of a kept index."""
+    if which == "fashion":
+        return normalize(fashion_mnist().vectors[60_000:60_200])
+    return collection(100_000, 512 if which == "online" else 2048)[1]
 
 
 def judge(add, index, queries, labels):
@@ -320,4 +336,5 @@ def oxford():
 
 
 if __name__ == "__main__":
-    oxford() if sys.argv[1:2] == ["oxford"] else main(*sys.argv[1:3])
+    named = {"oxford": oxford, "threads": throughput}
+    named[sys.argv[1]](*sys.argv[2:3]) if sys.argv[1:2] and sys.argv[1] in named else main(*sys.argv[1:3])
