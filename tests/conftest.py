@@ -24,6 +24,14 @@ def shared_data():
 
 
 @pytest.fixture(scope="session", autouse=True)
+def nothing_is_compiled_ahead():
+    """Whatever a test starts, in its processes too; tests/rows/test_ahead.py has it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LONGWAVE_COMPILE_AHEAD", "0")
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def digits_are_walked():
     """As large collections are. Of so few vertices all pairs would be kept: tests/search/test_defaults.py has those."""
     from longwave.spectrum import advised

@@ -6,6 +6,7 @@ those of large ones, which it would not go by itself.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -16,6 +17,7 @@ from longwave.index import Index
 from longwave.progress import shown
 from longwave.rows import compiled
 from longwave.solvers.best_first import QUICK
+from longwave.spectrum import Lanczos
 from longwave.stores import links
 from longwave.types import Progress
 
@@ -49,6 +51,25 @@ def compile_loops(progress: Progress | bool | None = None) -> None:
         report("compiling", len(steps), len(steps))
 
 
+def compile_searches(first: str = "", basis: str = "float32") -> None:
+    """Compile what one query takes, by an index that is made nearly without loops.
+
+    first: "codes" where these are scanned, else how vectors are searched is known to the build. basis: how it is kept.
+    """
+    rng = np.random.default_rng(0)
+    vectors = np.sin(rng.uniform(0, 3, (600, 3)) @ rng.standard_normal((3, _WIDE)))
+    unit = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    products = unit @ unit.T
+    np.fill_diagonal(products, -2)
+    ids = np.argsort(-products, axis=1)[:, :20]
+    lists = ids, np.take_along_axis(products, ids, axis=1)
+    index = Index.build(unit, lists=lists, spectrum=Lanczos(60), fast=False, progress=False)
+    index = index.accelerate(first=first or None, second="walk")
+    if basis != "float32":
+        index = index.compress(basis=basis)
+    index.search(unit[0] + np.float32(0.01), 10)
+
+
 def _vectors(count: int, dimension: int) -> NDArray[np.float32]:
     """A surface in space, and small groups apart from it."""
     rng = np.random.default_rng(0)
@@ -75,3 +96,7 @@ def _build_in_threads(vectors: NDArray[np.float32]) -> None:
     with compiled.always_in_threads():
         Index.build(vectors, progress=False)
         links.build(vectors)
+
+
+if __name__ == "__main__":
+    compile_searches(*sys.argv[1:])

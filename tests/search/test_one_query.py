@@ -102,10 +102,10 @@ def test_numbers_of_every_kind_are_compiled_once(collection):
 def test_a_change_of_any_loop_is_a_change_of_all(monkeypatch, tmp_path):
     (tmp_path / "one.py").write_text("a")
     monkeypatch.setattr(compiled, "__file__", str(tmp_path / "compiled.py"))
-    first = compiled._stamp.__wrapped__()
+    first = compiled.stamp.__wrapped__()
     (tmp_path / "two.py").write_text("b")
-    assert compiled._stamp.__wrapped__() != first
-    assert query_loops.second_search._cache._cache_file._source_stamp == compiled._stamp()
+    assert compiled.stamp.__wrapped__() != first
+    assert query_loops.second_search._cache._cache_file._source_stamp == compiled.stamp()
 
 
 def test_an_item_finds_itself_and_its_copies(monkeypatch):

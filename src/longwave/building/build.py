@@ -25,6 +25,7 @@ from longwave.items.items import Items
 from longwave.items.pooling import pooling_matrix
 from longwave.plan import Plan, wants_approximate, wants_codes, wants_links
 from longwave.progress import shown
+from longwave.rows import ahead
 from longwave.rows.vectors import check_vectors, unit_vectors
 from longwave.search.defaults import own_solver
 from longwave.search.snapshot import Snapshot
@@ -75,6 +76,7 @@ def build(
     resources.check(work, limit)
     prepared = _prepare(array, given, items, options)
     edges = None if edges is None else _between_vertices(edges, prepared, options)
+    _compile_ahead(options, prepared, fast)
     with shown(progress) as report:
         made = stages.make(
             options,
@@ -101,6 +103,7 @@ def build(
         )
         snapshot = _with_plan(speed.with_pooled(snapshot), options, fast, made.links)
         snapshot = _stored(snapshot, options)
+        ahead.finish()  # it walks, as searches do
         measured = fidelity(snapshot.system, options.filter, own_solver(snapshot), seed=options.seed)
         return replace(snapshot, settings=replace(snapshot.settings, fidelity=measured))
 
@@ -135,6 +138,15 @@ def _between_vertices(edges: Sparse, prepared: _Prepared, options: Options) -> S
     merge = sp.csr_array((np.ones(len(row_of), dtype=np.float32), (row_of, np.arange(len(row_of)))), (n, len(row_of)))
     joined = sp.csr_array(weight * (merge @ edges @ merge.T))
     return sp.csr_array(joined - sp.diags_array(joined.diagonal()), dtype=np.float32)
+
+
+def _compile_ahead(options: Options, prepared: _Prepared, fast: bool | None) -> None:
+    """On a fresh install, let the loops of a walk be compiled while the build goes on, where there will be walks."""
+    (n, dimension), spectrum = prepared.unit.shape, options.spectrum
+    walked = bool(options.balanced and dimension) and fast is not False and prepared.pooling is None
+    if walked and isinstance(spectrum, Advised) and not spectrum.computes_all(n):
+        kind = options.store_basis or ("int8" if n * spectrum.rank > _MANY else "float32")
+        ahead.begin(codes.KIND if fast is None and wants_codes(n, dimension) else "", kind)
 
 
 def _with_plan(snapshot: Snapshot, options: Options, fast: bool | None, ways: Links | None) -> Snapshot:

@@ -99,7 +99,7 @@ def _compile(function: Callable[..., Any], **options: Any) -> Any:
         made = numba.njit(cache=True, **options)(function)
         kept: Any = getattr(made._cache, "_cache_file", None)  # numba looks at the file of the function alone
         if hasattr(kept, "_source_stamp"):
-            kept._source_stamp = _stamp()
+            kept._source_stamp = stamp()
         return made
     except RuntimeError:  # neither beside the source, nor in the user's home, nor in NUMBA_CACHE_DIR
         return numba.njit(**options)(function)
@@ -126,7 +126,7 @@ def jit(function: Any = None, **options: Any) -> Any:
 
 
 @functools.cache
-def _stamp() -> bytes:
+def stamp() -> bytes:
     """A digest of all files with loops: one that calls loops of other files is compiled anew where those change."""
     digest = hashlib.sha256()
     for path in sorted(Path(__file__).parent.glob("*.py")):

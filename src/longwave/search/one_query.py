@@ -20,6 +20,7 @@ from longwave.checks import check_counts
 from longwave.filters import LowPass
 from longwave.graph.weights import Local
 from longwave.items.items import Items
+from longwave.rows import ahead
 from longwave.rows.encoded import Compact, plain, stored_rows
 from longwave.rows.vectors import unit_queries
 from longwave.search.blending import LAST, Anchor, Blending, candidate_count, near_count
@@ -212,6 +213,7 @@ class Question:
         read, kernel, added = _read(snapshot), snapshot.similarity, snapshot.added
         assert read is not None
         assert isinstance(kernel, Local)
+        ahead.finish()
         live, same = snapshot.live_added, 1 - SAME * snapshot.dimension**0.5
         # Numbers of one kind, whatever the user gave: the loops would be compiled again for each other kind.
         return cls(
