@@ -36,17 +36,25 @@ print(json.dumps(names))
 """
 
 
+# Kinds of bases whose processes were waited for.
+waited = []
+
+
 @pytest.fixture
 def begun(monkeypatch, tmp_path):
     """The commands of processes that would be started."""
     commands = []
+    waited.clear()
 
     class Process:
         def __init__(self, command, **_):
             commands.append(command)
 
+            self.kind = command[-1]
+
         def wait(self, timeout=None):
-            return 0
+            if timeout is not None:
+                waited.append(self.kind)
 
     monkeypatch.setattr(ahead.subprocess, "Popen", Process)
     monkeypatch.setattr(ahead, "_begun", [])
@@ -62,8 +70,9 @@ def test_once_for_each_folder_and_kind(begun):
     assert ahead.begin("", "int8") is not None
     assert [command[-2:] for command in begun] == [["codes", "float32"], ["", "int8"]]
     assert "-P" in begun[0]  # a folder of the user's is not searched for modules
-    ahead.finish()
+    ahead.finish("int8")
     assert not ahead._begun
+    assert waited == ["int8"]
 
 
 @pytest.mark.parametrize("what", ["one core", "not wanted", "nowhere to keep it", "no folder", "another program"])

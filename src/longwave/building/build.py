@@ -40,6 +40,8 @@ from longwave.types import Array, Neighbors, Progress, Sparse
 
 # Numbers of a basis beyond which it is kept in a byte each: 64 MB as float32.
 _MANY = 1 << 24
+# Of n times the largest rank, what large parts of the basis usually have: some vertices stand apart, as do their ranks.
+_USUAL_SHARE = 0.7
 # Of the mean degree, added to every degree where scores are balanced (`Snapshot.gains`).
 _LEAST_DEGREE = 0.01
 
@@ -103,7 +105,7 @@ def build(
         )
         snapshot = _with_plan(speed.with_pooled(snapshot), options, fast, made.links)
         snapshot = _stored(snapshot, options)
-        ahead.finish()  # it walks, as searches do
+        ahead.finish("float32" if snapshot.settings.basis_as is None else snapshot.settings.basis_as.kind)
         measured = fidelity(snapshot.system, options.filter, own_solver(snapshot), seed=options.seed)
         return replace(snapshot, settings=replace(snapshot.settings, fidelity=measured))
 
@@ -145,7 +147,7 @@ def _compile_ahead(options: Options, prepared: _Prepared, fast: bool | None) -> 
     (n, dimension), spectrum = prepared.unit.shape, options.spectrum
     walked = bool(options.balanced and dimension) and fast is not False and prepared.pooling is None
     if walked and isinstance(spectrum, Advised) and not spectrum.computes_all(n):
-        kind = options.store_basis or ("int8" if n * spectrum.rank > _MANY else "float32")
+        kind = options.store_basis or ("int8" if _USUAL_SHARE * n * spectrum.rank > _MANY else "float32")
         ahead.begin(codes.KIND if fast is None and wants_codes(n, dimension) else "", kind)
 
 

@@ -20,7 +20,8 @@ from longwave.threads import cores
 VARIABLE = "LONGWAVE_COMPILE_AHEAD"
 # Seconds that a search waits for it at the most: then it compiles for itself.
 _PATIENCE = 60
-_begun: list[subprocess.Popen[bytes]] = []
+# Processes, each with the kind of basis that it compiles for.
+_begun: list[tuple[subprocess.Popen[bytes], str]] = []
 
 
 def begin(first: str, basis: str) -> subprocess.Popen[bytes] | None:
@@ -49,15 +50,20 @@ def begin(first: str, basis: str) -> subprocess.Popen[bytes] | None:
         return None
     threading.Thread(target=process.wait, name="longwave-compiling", daemon=True).start()
     logging.getLogger(__name__).info("compiling what searches need, in a process beside the build: once")
-    _begun.append(process)
+    _begun.append((process, basis))
     return process
 
 
-def finish() -> None:
-    """Before the first search: wait for what is being compiled, which takes no longer than to compile it again."""
+def finish(basis: str | None = None) -> None:
+    """Before the first search: wait for what is being compiled, which takes no longer than to compile it again.
+
+    basis: of the index that will be searched, where it is known: nobody waits for loops of another kind.
+    """
     while _begun:
         with suppress(subprocess.TimeoutExpired, IndexError):
-            _begun.pop().wait(_PATIENCE)
+            process, kind = _begun.pop()
+            if basis in (None, kind):
+                process.wait(_PATIENCE)
 
 
 def _forget() -> None:
