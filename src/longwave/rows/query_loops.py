@@ -263,10 +263,10 @@ def second_search(
     Where all of y is in one part of U, as nearly always. ids, products: the nearest vertices. near, nearness: the same
     where nothing is outside of the graph, else the nearest of both; numbers from n on are outside. observing: arguments
     of `observe`, beside the list and the scales. part_of: (n,), of the vertices; part: that of the nearest. graph,
-    rows, limits, gains, balance, allowed, waves, stamps, stamp: for `search_part`. fallback: all
-    targets that are allowed, which are the candidates where the walk does not find enough; (0,) for none. wanted: hits
-    that there must be. outside: None, or ψ to hand y on with, ψᵀ, ψ, and
-    the sum of ψ of each target. trusting: for `trust_features`. vectors, mixing: for `anchored`.
+    rows, limits, gains, balance, allowed, waves, stamps, stamp: for `search_part`. fallback: all targets that are
+    allowed, which are the candidates where the walk does not find enough; (0,) for none. wanted: hits that there must
+    be. outside: None, or ψ to hand y on with, ψᵀ, ψ, and the sum of ψ of each target. trusting: for `trust_features`.
+    vectors, mixing: for `anchored`.
     -> candidates, best first, and their scores by `Anchor`; where something is outside of the graph, those outside
     last, not blended yet; the largest score of all; what trust is made of; how it ended
     """
